@@ -16,46 +16,42 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// dispatchQueue is the engine's view of its Dispatcher. With a dispatcher, ready steps are
-// claimed, started and renewed there, and the store learns of an attempt only when it ends: the
-// unit of work then adopts the lease. Whatever fails in the dispatcher, the engine continues
-// with the store alone, and returns once the dispatcher is complete again. state is one of the
-// constants below; it changes by compare-and-swap only, so that a failure noticed by many
-// callers at once is handled once. mu guards the fields below it.
+// dispatchQueue is the engine's view of its Dispatcher. Ready steps are claimed, started and renewed there. The store
+// learns of an attempt when it ends: the unit of work then adopts the lease. When the dispatcher fails, the engine
+// continues with the store until the dispatcher is complete again. state changes by compare-and-swap only, so that a
+// failure noticed by many callers is handled once. mu guards the fields below it.
 type dispatchQueue struct {
 	storeQueue
 	d Dispatcher
 
 	state     atomic.Int32
 	reachable atomic.Bool // it answered the last request
-	caughtUp  atomic.Bool // it has received everything that was done while it was out of reach
-	used      atomic.Bool // this process has claimed from it before
+	caughtUp  atomic.Bool // it has everything that it missed while out of reach
+	used      atomic.Bool // this process has claimed from it
 
 	mu            sync.Mutex
-	leases        map[task.ID]Hold // leases that this process granted or renewed
-	room          int              // number of leases to keep until expired ones are removed
+	leases        map[task.ID]Hold // that this process granted or renewed
+	room          int              // leases to keep until expired ones are removed
 	reason        error            // why the engine continues without it
 	missed        []Removal        // removals that it was not sent
-	missedTooMany bool             // there were too many to remember
+	missedTooMany bool
 
 	submitted *submittedCache
 	outbox    *outbox
 	persists  *coalesce.Group[struct{}, struct{}]
 }
 
-// States of a dispatchQueue.
 const (
 	dispatchOff        = iota // the store is the queue
-	dispatchPersisting        // leases that this process remembers must be stored first
-	dispatchSuspended         // they are stored; other processes must store theirs. See coordinator
+	dispatchPersisting        // remembered leases must be stored first
+	dispatchSuspended         // they are stored; other processes must store theirs; see coordinator
 	dispatchOn
 )
 
-// errDispatchNew is the reason before the dispatcher has been filled for a process that has just started.
+// errDispatchNew is the reason until the dispatcher has been checked or filled.
 var errDispatchNew = errors.New("it has not been filled yet")
 
-// newDispatchQueue returns the queue in front of d. It begins in the state off:
-// MaintainDispatch checks or fills the dispatcher before anything is claimed from it.
+// newDispatchQueue begins in the state off, until MaintainDispatch.
 func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
 	g := &dispatchQueue{storeQueue: storeQueue{e}, d: d, leases: map[task.ID]Hold{}, reason: errDispatchNew,
 		submitted: newSubmittedCache()}
@@ -73,14 +69,12 @@ func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
 	return g
 }
 
-// on reports whether steps are claimed from the dispatcher.
 func (g *dispatchQueue) on() bool { return g != nil && g.state.Load() == dispatchOn }
 
-// mustPersist reports whether no steps are claimed for a moment, until leases are stored.
+// mustPersist: no steps are claimed until leases are stored.
 func (g *dispatchQueue) mustPersist() bool { return g.state.Load() == dispatchPersisting }
 
-// remember keeps leases until they end here, or are long over: this process does not learn when another renews or ends
-// them.
+// remember keeps leases until they end here, or are long over: another process may renew or end them without notice.
 func (g *dispatchQueue) remember(holds []Hold, now task.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,13 +91,12 @@ func (g *dispatchQueue) remember(holds []Hold, now task.Instant) {
 }
 
 const (
-	// forgottenAfter is the time after its end at which a lease counts as handled by another process.
+	// forgottenAfter is how long after its end another process must have handled a lease.
 	forgottenAfter = time.Minute
 	// minRemembered is the number of leases kept without checking whether they are over.
 	minRemembered = 1000
 )
 
-// dropEnded drops leases that have ended.
 func (g *dispatchQueue) dropEnded(steps []Removal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,8 +107,7 @@ func (g *dispatchQueue) dropEnded(steps []Removal) {
 	}
 }
 
-// leaseOf returns a lease that this process remembers. It may be out of date: another process
-// may have renewed or ended it.
+// leaseOf may be out of date: another process may have renewed or ended the lease.
 func (g *dispatchQueue) leaseOf(id task.ID) (Hold, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +115,7 @@ func (g *dispatchQueue) leaseOf(id task.ID) (Hold, bool) {
 	return h, ok
 }
 
-// remembered returns all leases that are not long over.
+// remembered returns the leases that are not long over.
 func (g *dispatchQueue) remembered(now task.Instant) []Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -138,10 +130,10 @@ func (g *dispatchQueue) remembered(now task.Instant) []Hold {
 	return holds
 }
 
-// maxMissed bounds the remembered removals that the dispatcher was not sent. Beyond it the dispatcher is filled anew.
+// maxMissed bounds the missed removals; beyond it the dispatcher is filled anew.
 const maxMissed = 100_000
 
-// addMissed remembers removals that the dispatcher was not sent: without them it would hand the steps out again.
+// addMissed remembers removals without which the dispatcher would hand the steps out again.
 func (g *dispatchQueue) addMissed(gone []Removal) {
 	if len(gone) == 0 {
 		return
@@ -155,7 +147,7 @@ func (g *dispatchQueue) addMissed(gone []Removal) {
 	g.missed = append(g.missed, gone...)
 }
 
-// catchUp sends the dispatcher the removals that it missed. It returns false when it has missed too many.
+// catchUp sends the missed removals. It returns false when there were too many.
 func (g *dispatchQueue) catchUp(ctx context.Context) (bool, error) {
 	g.mu.Lock()
 	gone, overran := g.missed, g.missedTooMany
@@ -171,14 +163,13 @@ func (g *dispatchQueue) catchUp(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// startOver forgets the missed removals: the dispatcher is filled from the store.
 func (g *dispatchQueue) startOver() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.missed, g.missedTooMany = nil, false
 }
 
-// failed records that the dispatcher did not carry out a request: the engine continues without it.
+// failed makes the engine continue without the dispatcher.
 func (g *dispatchQueue) failed(err error) {
 	g.reachable.Store(errors.Is(err, ErrDispatchLost))
 	g.mu.Lock()
@@ -188,8 +179,7 @@ func (g *dispatchQueue) failed(err error) {
 	g.suspendFrom(dispatchOn, dispatchPersisting)
 }
 
-// suspendFrom leaves a state for another, if it is the present one, and shuts the gate first
-// among processes.
+// suspendFrom also shuts the gate among processes.
 func (g *dispatchQueue) suspendFrom(state, to int32) {
 	if g.state.CompareAndSwap(state, to) && g.e.coordinator != nil {
 		g.e.coordinator.gate.shut()
@@ -197,15 +187,15 @@ func (g *dispatchQueue) suspendFrom(state, to int32) {
 	g.submitted.clear() // others may claim the steps in it before this process returns
 }
 
-// suspend stops claiming from either place. See coordinator.
+// suspend stops claiming from either place; see coordinator.
 func (g *dispatchQueue) suspend() {
 	g.suspendFrom(dispatchOn, dispatchPersisting)
 	g.suspendFrom(dispatchOff, dispatchSuspended)
 }
 
-// resume claims from the dispatcher, or from the store, from now on. See coordinator.
+// resume claims from the dispatcher or from the store; see coordinator.
 func (g *dispatchQueue) resume(there bool) {
-	g.submitted.clear() // of transactions that began before
+	g.submitted.clear() // of earlier transactions
 	if there {
 		g.used.Store(true)
 		g.state.Store(dispatchOn)
@@ -214,7 +204,6 @@ func (g *dispatchQueue) resume(there bool) {
 	g.state.Store(dispatchOff)
 }
 
-// setReason records why the engine continues without the dispatcher.
 func (g *dispatchQueue) setReason(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -223,15 +212,15 @@ func (g *dispatchQueue) setReason(err error) {
 
 // DispatchState describes how steps reach workers.
 type DispatchState struct {
-	// Configured is false where the store is the queue, and no dispatcher is configured.
+	// Configured is false if the store is the queue, without a dispatcher.
 	Configured bool
-	// Active is true while steps are claimed from the dispatcher.
+	// Active: steps are claimed from the dispatcher.
 	Active bool
-	// Why is the reason when it is not active, else nil.
+	// Why is the reason when it is not active.
 	Why error
 }
 
-// DispatchState returns how steps reach workers at this moment.
+// DispatchState returns how steps reach workers now.
 func (e *Engine) DispatchState() DispatchState {
 	g := e.dispatch
 	if g == nil {
@@ -246,8 +235,8 @@ func (e *Engine) DispatchState() DispatchState {
 	return s
 }
 
-// ask sends a query to the dispatcher while it is the queue. ok is false when it is not, or has just failed: then the
-// store has the answer. An error means that the caller's ctx has ended.
+// ask queries the dispatcher. With ok false the store has the answer: the dispatcher is not in use or has just
+// failed. An error means that ctx has ended.
 func ask[T any](ctx context.Context, g *dispatchQueue,
 	question func(Dispatcher) (T, error),
 ) (answer T, ok bool, err error) {
@@ -261,14 +250,13 @@ func ask[T any](ctx context.Context, g *dispatchQueue,
 	return got, true, nil
 }
 
-// findHolds returns the holds on steps that the dispatcher knows; nil if it cannot be asked.
+// findHolds returns nil if the dispatcher fails.
 func (g *dispatchQueue) findHolds(ctx context.Context, ids []task.ID) []Hold {
 	holds, _, _ := ask(ctx, g, func(d Dispatcher) ([]Hold, error) { return d.Find(ctx, ids) })
 	return holds
 }
 
-// fallBack handles an error of the dispatcher: the engine continues without it, and no error is returned. A caller
-// whose ctx has ended gets the error, and the dispatcher is not blamed for it.
+// fallBack continues without a dispatcher that fails. If ctx has ended, the caller gets the error instead.
 func (g *dispatchQueue) fallBack(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -277,7 +265,6 @@ func (g *dispatchQueue) fallBack(ctx context.Context, err error) error {
 	return nil
 }
 
-// failOver continues without the dispatcher.
 func (g *dispatchQueue) failOver(err error) {
 	g.failed(err)
 	if g.mustPersist() {
@@ -285,8 +272,8 @@ func (g *dispatchQueue) failOver(err error) {
 	}
 }
 
-// persistLeases stores the leases that this process remembers, so that the store can be the queue without handing out a
-// step that a worker is processing. It may be repeated after an error: a lease that is stored already is only extended.
+// persistLeases stores the remembered leases, so that the store does not hand out steps in process. A repetition only
+// extends stored leases.
 func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	if !g.mustPersist() {
 		return nil
@@ -311,8 +298,8 @@ func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	return nil
 }
 
-// storeAll stores leases, those that cannot be stored by themselves. It steps over one that is over: nobody processes
-// its step. While one is in force, the store must not hand out, so it is an error.
+// storeAll stores what it can, and skips a lease that is over. One that is in force and cannot be stored is an error:
+// the store must not hand out.
 func (g *dispatchQueue) storeAll(ctx context.Context, holds []Hold) error {
 	now, rows := g.e.instant(), g.e.due.kept
 	rows.Tidy(now)
@@ -341,11 +328,9 @@ func (g *dispatchQueue) storeAll(ctx context.Context, holds []Hold) error {
 	return nil
 }
 
-// maxPersisted bounds the leases of other processes that one process stores.
 const maxPersisted = 100_000
 
-// addLeasesOfOthers adds the leases that only the dispatcher remembers: their processes have ended. Where the
-// dispatcher is out of reach, it adds none.
+// addLeasesOfOthers adds the leases of ended processes from the dispatcher, if it is reachable.
 func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]Hold, error) {
 	if !g.reachable.Load() {
 		return holds, nil
@@ -366,8 +351,8 @@ func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]
 	return holds, nil
 }
 
-// storeHolds writes leases into the rows of their steps. Another process may have renewed them, or stored its own
-// version of them: each counts as freshly renewed, and the most advanced version is kept.
+// storeHolds writes leases into the rows of their steps. Another process may have renewed or stored them: each counts
+// as just renewed, and the most advanced version is kept.
 func (g *dispatchQueue) storeHolds(ctx context.Context, holds []Hold) error {
 	ids := make([]task.ID, len(holds))
 	of := make(map[task.ID]Hold, len(holds))

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Leases that end in other processes are not remembered forever.
+// Leases that end in other processes are forgotten.
 func TestLeasesThatEndElsewhere(t *testing.T) {
 	t.Parallel()
 	g := &dispatchQueue{leases: map[task.ID]Hold{}}

@@ -8,14 +8,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// WorkerAct is the actor and the reason of a change of a worker. Without an actor, the holder of the request's key or
-// Anonymous is stored; without a reason, NoReason.
+// WorkerAct is the actor and the reason of a change of a worker. Defaults are the holder of the request's key or
+// Anonymous, and NoReason.
 type WorkerAct struct {
 	Actor  string
 	Reason string
 }
 
-// complete checks a WorkerAct, and fills in its defaults.
+// complete also fills in the defaults.
 func (a *WorkerAct) complete(ctx context.Context, field string) error {
 	problems := check.Renamed(CheckActor(a.Actor, a.Reason), "/actor", field)
 	if len(problems) > 0 {
@@ -25,12 +25,11 @@ func (a *WorkerAct) complete(ctx context.Context, field string) error {
 	return nil
 }
 
-// Drain stops handing steps to a worker, and stores the act. With final the worker has left:
-// its remaining steps are given back, with no attempt charged, and Drain returns their number.
-// No act is stored for a worker that drains or has left already, nor for a final drain without
-// an actor, which is the worker's own departure. Invalid: actor or reason breaks a rule.
-// NotFound: the worker is unknown. A second drain changes nothing. The drain outlives heartbeats and the death of the
-// worker, until ResumeWorker; one that the worker itself reports with a heartbeat ends with the first that does not.
+// Drain stores an act that stops giving steps to a worker until ResumeWorker; it survives heartbeats and the worker's
+// death. A drain that the worker reports with a heartbeat ends with the first heartbeat without it.
+// With final the worker has left: Drain gives back its steps without charging an attempt, and returns their number.
+// No act is stored for a worker that drains or has left, nor for a final drain without an actor: the worker's own
+// departure. Invalid: actor or reason breaks a rule. NotFound: the worker is unknown.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct) (int, error) {
 	goodbye := final && by.Actor == ""
 	if err := by.complete(ctx, "/drained_by"); err != nil {
@@ -59,9 +58,8 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct
 	return e.release(ctx, w.No)
 }
 
-// ResumeWorker reverts a drain and returns the worker. One that drains on its own initiative requests it again with its
-// next heartbeat. One that was drained and has left stays dead, and is active with its next sign of life. WrongState
-// for another dead worker.
+// ResumeWorker reverts a drain and returns the worker. One that drains itself repeats that with its next heartbeat. A
+// drained worker that has left is active again with its next sign of life. WrongState for another dead worker.
 func (e *Engine) ResumeWorker(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {
 	if err := by.complete(ctx, "/resumed_by"); err != nil {
 		return nil, err
@@ -78,7 +76,7 @@ func (e *Engine) ResumeWorker(ctx context.Context, id task.ID, by WorkerAct) (*t
 	})
 }
 
-// changeBy is change, with an act in the same transaction where the state changes.
+// changeBy stores an act if the state changes.
 func (e *Engine) changeBy(ctx context.Context, w *task.Worker, kind string, by WorkerAct,
 	apply func(*task.Worker, task.Instant) error,
 ) (*task.Worker, error) {

@@ -16,12 +16,12 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// faulty is a database on which one call fails for one row.
+// faulty fails one call for one row.
 type faulty struct {
 	*poisoned
 	worker string // that cannot be saved, by name
 	pause  string // that cannot be found, by the name of its target
-	tasks  bool   // no task can be deleted
+	tasks  bool   // cannot be deleted
 	of     task.ID
 }
 
@@ -78,7 +78,6 @@ func (s faultyCases) AddCases(ctx context.Context, tx engine.Tx, cases []*task.C
 	return s.CaseStore.AddCases(ctx, tx, cases)
 }
 
-// through are options with a dispatcher, or without one.
 func through(dispatcher bool) (o engine.Options) {
 	if dispatcher {
 		o.Dispatcher = memory.NewServer().Open()
@@ -86,7 +85,7 @@ func through(dispatcher bool) (o engine.Options) {
 	return o
 }
 
-// dispatching uses the dispatcher, if there is one.
+// dispatching claims from the dispatcher, if there is one.
 func dispatching(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	if err := e.MaintainDispatch(t.Context()); err != nil || e.DispatchState().Active != e.Dispatched() {
@@ -94,7 +93,7 @@ func dispatching(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// steps is a loop that steps over one row, and does the other.
+// steps runs a loop that must skip only its failing row.
 func steps(t *testing.T, loop func(context.Context) (int, error)) {
 	t.Helper()
 	if _, err := loop(t.Context()); !due.OnlyRows(err) {
@@ -102,7 +101,7 @@ func steps(t *testing.T, loop func(context.Context) (int, error)) {
 	}
 }
 
-// works is a loop after the fault has gone, and the time for which its row rests.
+// works runs a loop after the fault and the rest of its row have ended.
 func works(t *testing.T, tick func(time.Duration), loop func(context.Context) (int, error)) {
 	t.Helper()
 	tick(2 * time.Minute)
@@ -111,8 +110,7 @@ func works(t *testing.T, tick func(time.Duration), loop func(context.Context) (i
 	}
 }
 
-// TestPoisonedKinds: in the loops that read few rows, one that fails holds up no other either, and is handled once it
-// can be.
+// In the loops that read few rows, a failing one blocks no other and is handled once it can be.
 func TestPoisonedKinds(t *testing.T) {
 	t.Parallel()
 	open := func(t *testing.T, opts engine.Options) (*engine.Engine, *faulty, func(time.Duration)) {
@@ -247,8 +245,8 @@ func TestPoisonedKinds(t *testing.T) {
 	})
 }
 
-// TestPoisonedHandOver: while a dispatcher fails, a lease that cannot be stored keeps the store from handing out steps
-// no longer than it lasts. The other leases are stored meanwhile.
+// While a dispatcher fails, a lease that cannot be stored blocks the store only as long as it lasts. The other leases
+// are stored meanwhile.
 func TestPoisonedHandOver(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{1, 600} {
@@ -292,7 +290,7 @@ func TestPoisonedHandOver(t *testing.T) {
 	}
 }
 
-// TestTenThousandPoisonedLeases: as many leases of a dispatcher that cannot be ended hold up none behind them.
+// As many leases of a dispatcher that cannot be ended block none behind them.
 func TestTenThousandPoisonedLeases(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -10,17 +10,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// dueIDs are rows that are known by their IDs.
 type dueIDs = due.Rows[task.ID, task.ID]
 
-// rowsOf are rows of which one is at fault that has failed alone, if anything can be stored.
+// rowsOf blames a row that has failed alone, if anything can be stored.
 func rowsOf[T any, K comparable](e *Engine, what string, key func(T) K) *due.Rows[T, K] {
 	return due.New(what, key, func(ctx context.Context, _ T, _ task.Instant, why error) error {
 		return Storable(ctx, e.store, why)
 	})
 }
 
-// dueRows are the rows of loops that have failed: the loops step over them.
+// dueRows are the failed rows that the loops skip.
 type dueRows struct {
 	fanOuts   *due.Rows[*task.FanOut, task.ID]
 	signals   *due.Rows[task.Signal, task.SignalName]
@@ -33,10 +32,10 @@ type dueRows struct {
 	passing   *dueIDs
 	cases     *dueIDs
 	unserved  *due.Rows[*task.Step, task.ID]
-	left      []*task.Step // those of unserved that have failed
+	left      []*task.Step // the failed ones of unserved
 	workers   *due.Rows[*task.Worker, task.ID]
 	holds     *due.Rows[Hold, task.ID]
-	kept      *due.Rows[Hold, task.ID] // that the store is to learn
+	kept      *due.Rows[Hold, task.ID] // to write to the store
 	bursts    *due.Rows[countedBurst, burstKey]
 	retention *due.Rows[string, string]
 	pauses    *due.Rows[task.PauseTarget, task.PauseTarget]
@@ -65,23 +64,21 @@ func newDueRows(e *Engine) dueRows {
 	}
 }
 
-// dueLoop handles rows that are due, up to a batch of them in one transaction, in which they are read too. If that
-// fails, and as long as some rows rest, rows are found without locks, and handled in parts.
+// dueLoop reads and handles a batch of due rows in one transaction. If that fails, and while rows rest, it finds rows
+// without locks and handles them in parts.
 type dueLoop[T any] struct {
 	e    *Engine
 	verb string
 	rows *dueIDs
-	// take returns up to limit rows that are due, locked.
+	// take returns up to limit due rows, locked.
 	take func(u *unit, limit int) ([]T, error)
-	// find returns the IDs of up to limit rows that are due, and lock those of rows that still are, locked.
-	find func(ctx context.Context, limit int) ([]task.ID, error)
-	lock func(u *unit, ids []task.ID) ([]T, error)
-	// handle does what is due.
+	// find returns the IDs of up to limit due rows; lock locks those that still are due.
+	find   func(ctx context.Context, limit int) ([]task.ID, error)
+	lock   func(u *unit, ids []task.ID) ([]T, error)
 	handle func(u *unit, rows []T) error
 }
 
-// run handles up to limit rows, and returns how many it has looked at. A *due.Error tells of those that were stepped
-// over.
+// run returns how many rows it has looked at. A *due.Error names skipped rows.
 func (l *dueLoop[T]) run(ctx context.Context, limit int) (n int, err error) {
 	if l.rows.Resting() == 0 {
 		err = l.e.write(ctx, l.verb, func(u *unit) error {
@@ -116,7 +113,7 @@ func (l *dueLoop[T]) run(ctx context.Context, limit int) (n int, err error) {
 	return len(ids), err
 }
 
-// stepLoop is the loop of the steps in a queue: parked ones, or those whose keys are times.
+// stepLoop handles the steps of a queue: parked ones, or those whose keys are times.
 func (e *Engine) stepLoop(verb string, queue int64, rows *dueIDs, handle func(u *unit, works []Work) error,
 ) *dueLoop[Work] {
 	return &dueLoop[Work]{e: e, verb: verb, rows: rows, handle: handle,
@@ -143,12 +140,11 @@ func (e *Engine) stepLoop(verb string, queue int64, rows *dueIDs, handle func(u 
 		}}
 }
 
-// dueIn reports whether a step is due in a queue.
 func dueIn(queue int64, s *task.Step, now task.Instant) bool {
 	return s.Queue == queue && (s.Parked() || s.Key <= int64(now))
 }
 
-// Storable returns nil if anything can be stored: then a row is at fault that has failed alone.
+// Storable returns nil if anything can be stored: then a row that failed alone is at fault.
 func Storable(ctx context.Context, db Writer, why error) error {
 	if err := db.Write(ctx, func(context.Context, Tx) error { return nil }); err != nil {
 		return errors.Join(why, err)
@@ -156,8 +152,7 @@ func Storable(ctx context.Context, db Writer, why error) error {
 	return nil
 }
 
-// repeat runs a loop until nothing is left to do, and steps over rows that fail: the loop of package upkeep tells of
-// them.
+// repeat runs a loop until nothing is left to do. It skips failing rows, which the upkeep loop reports.
 func repeat(once func(context.Context) (int, bool, error)) error {
 	for more := true; more; {
 		var err error

@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// poisoned is a database that stores no change of some tasks and of their steps.
+// poisoned cannot store changes of some tasks and their steps.
 type poisoned struct {
 	engine.Database
 
@@ -85,7 +85,7 @@ func (x poisonedTx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return x.Tx.SaveSteps(ctx, steps)
 }
 
-// poisonedEngine returns an engine on a database that can be poisoned, with the template "t" of one step.
+// poisonedEngine also registers the template "t" of one step.
 func poisonedEngine(t *testing.T, opts engine.Options, change func(*task.Template)) (
 	*engine.Engine, *poisoned, func(time.Duration),
 ) {
@@ -104,7 +104,7 @@ func poisonedEngine(t *testing.T, opts engine.Options, change func(*task.Templat
 	return e, p, tick
 }
 
-// submitMany submits n tasks of the template "t", and returns their IDs.
+// submitMany submits n tasks of the template "t".
 func submitMany(t *testing.T, e *engine.Engine, n int, change func(i int, s *engine.Submission)) (ids []task.ID) {
 	t.Helper()
 	for from := 0; from < n; from += 500 {
@@ -120,7 +120,7 @@ func submitMany(t *testing.T, e *engine.Engine, n int, change func(i int, s *eng
 	return ids
 }
 
-// steppedOver runs a loop until it has nothing more to do at once, and returns the rows that it stepped over.
+// steppedOver runs a loop until nothing is left, and returns how many rows it skipped.
 func steppedOver(t *testing.T, full int, once func(context.Context) (int, error)) (rows int) {
 	t.Helper()
 	for n := full; n >= full; {
@@ -146,7 +146,7 @@ func stateOf(t *testing.T, e *engine.Engine, id task.ID) (*task.Task, *task.Step
 	return job, steps[0]
 }
 
-// prepareLeases hands out steps to a worker that is not heard of any more.
+// prepareLeases hands out steps to a worker that then vanishes.
 func prepareLeases(t *testing.T, e *engine.Engine, tick func(time.Duration), n int) []task.ID {
 	t.Helper()
 	ids := submitMany(t, e, n, func(int, *engine.Submission) {})
@@ -162,10 +162,10 @@ func prepareLeases(t *testing.T, e *engine.Engine, tick func(time.Duration), n i
 	return ids
 }
 
-// dueLoop is a loop that reads the first rows that are due, and how such rows come into being.
+// dueLoop is a loop, and how to prepare due rows for it.
 type dueLoop struct {
 	name    string
-	through bool // a dispatcher
+	through bool // with a dispatcher
 	change  func(*task.Template)
 	prepare func(t *testing.T, e *engine.Engine, tick func(time.Duration), n int) []task.ID
 	run     func(e *engine.Engine) func(context.Context) (int, error)
@@ -224,8 +224,8 @@ var loops = []dueLoop{
 		done: func(_ *task.Task, s *task.Step) bool { return s.OnRoute() }},
 }
 
-// TestPoisonedLoops: rows that cannot be stored, and come first, hold up no other in any loop; they rest, and are
-// handled once they can be.
+// In every loop, rows that cannot be stored and come first block no other. They rest, and are handled once they can
+// be.
 func TestPoisonedLoops(t *testing.T) {
 	t.Parallel()
 	for _, l := range loops {
@@ -252,7 +252,7 @@ func TestPoisonedLoops(t *testing.T) {
 					t.Error("no row that rested was tried again")
 				}
 				p.cure()
-				for range 12 { // a fifth of a batch is for those that have failed
+				for range 12 { // a fifth of a batch is for failed ones
 					tick(time.Minute)
 					steppedOver(t, 500, l.run(e))
 				}
@@ -266,7 +266,7 @@ func TestPoisonedLoops(t *testing.T) {
 	}
 }
 
-// TestStepOver: the note for tasker doctor names the loop and a row, and is not written with every run.
+// The note for tasker doctor names the loop and a row, and is not written with every run.
 func TestStepOver(t *testing.T) {
 	t.Parallel()
 	e, p, tick := poisonedEngine(t, engine.Options{}, nil)
@@ -295,7 +295,7 @@ func TestStepOver(t *testing.T) {
 	}
 }
 
-// TestPoisonedGate: steps that cannot be stored, first at their limit, let those behind them pass.
+// Steps that cannot be stored, first at their limit, let those behind them pass.
 func TestPoisonedGate(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{1, 600} {
@@ -313,7 +313,7 @@ func TestPoisonedGate(t *testing.T) {
 				}
 			}
 		}
-		admit() // two pass
+		admit()
 		leases, _, err := e.Poll(t.Context(), w.ID, 10, 0, true)
 		if err != nil || len(leases) != 2 {
 			t.Fatal(len(leases), err)
@@ -337,8 +337,7 @@ func TestPoisonedGate(t *testing.T) {
 	}
 }
 
-// TestTenThousandPoisonedTimers: one healthy step behind ten thousand that cannot be stored begins, and one that comes
-// later does so in one transaction.
+// A healthy step behind ten thousand failing ones begins, and a later one needs one transaction.
 func TestTenThousandPoisonedTimers(t *testing.T) {
 	t.Parallel()
 	const bad = 10_000
@@ -360,7 +359,7 @@ func TestTenThousandPoisonedTimers(t *testing.T) {
 	}
 }
 
-// TestPoisonedTurns: keys of which the first task cannot be stored hold up no other key.
+// Keys whose first task cannot be stored block no other key.
 func TestPoisonedTurns(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{1, 600} {

@@ -12,35 +12,32 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ContextEdit changes the context of a task in error. Exactly one of Context and Merge is
-// given. Actor and Reason are required.
+// ContextEdit changes the context of a task in error. Exactly one of Context and Merge, Actor and Reason are
+// required.
 type ContextEdit struct {
 	Context []byte // JSON: the whole context
-	Merge   []byte // JSON merge patch for the current context
+	Merge   []byte // JSON merge patch
 	Actor   string
 	Reason  string
-	// Version is the version of the context that the caller has read; nil: any.
+	// Version is the one that the caller has read; nil: any.
 	Version *int
 	// Replay runs the failed steps again; ResetAttempts is as in Replay.
 	Replay        bool
 	ResetAttempts bool
 }
 
-// EditedContext is the effect of an edit. Ended tells the operator what the edit came too late
-// for.
+// EditedContext is the effect of an edit.
 type EditedContext struct {
-	Task *task.Task // after the edit, with its context
-	Old  []byte     // the context before; nil when there was none
-	// Changed is false when the task had that context already: then nothing was stored, but a requested replay was
-	// done.
+	Task *task.Task // with its new context
+	Old  []byte     // nil: there was none
+	// Changed is false if the task had that context: nothing was stored, except for a requested replay.
 	Changed bool
-	// Ended are the names of steps that had ended before. They do not run again, whatever use they made of the old
-	// context.
+	// Ended names steps that had ended, and do not run again with the new context.
 	Ended    []string
-	Replayed *Replayed // nil when none was requested
+	Replayed *Replayed // nil: not requested
 }
 
-// ContextNote is the data stored with an act of kind ActEditContext.
+// ContextNote is the data of an act of kind ActEditContext.
 type ContextNote struct {
 	Version  int             `json:"version"` // of the new context
 	Old      json.RawMessage `json:"old_context"`
@@ -50,28 +47,26 @@ type ContextNote struct {
 }
 
 const (
-	// editRuns is how often an edit is tried when other edits come first.
+	// editRuns is how often an edit is tried when others come first.
 	editRuns = 5
-	// maxEdits bounds the edits stored for one task.
+	// maxEdits bounds the edits of one task.
 	maxEdits = 100
 )
 
-// errEdited reports that the context has been edited in the meantime.
 var errEdited = errors.New("the context has been edited meanwhile")
 
-// EditContext changes the context of a task in error and, on request, runs its failed steps
-// again, in one transaction: no worker gets the old context afterwards. The new context must
-// match the template's input schema. The old one is stored with the act. WrongState when the
-// task is not in error; Conflict when the version of the context is not the one that the caller
-// has read, or another task guards the unique key of the new one. The template's schema is checked outside of the
-// transaction, because a check may take long; the transaction then makes sure that the context is still the one
-// that was read. NotFound: no such task.
+// EditContext changes the context of a task in error and, on request, runs its failed steps again, in one
+// transaction. The new context must match the template's input schema; the act stores the old one. WrongState: the
+// task is not in error. Conflict: the version differs, or another task guards the unique key of the new context.
+// NotFound: no such task.
+// The schema is checked before the transaction, because that may take long; the transaction checks that the context
+// is unchanged.
 func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {
 	return e.editTask(ctx, id, &edit, func(fn func(*unit) error) error { return e.write(ctx, "edit_context", fn) })
 }
 
-// EditContextWithin is EditContext in a transaction that write begins: write runs its argument there, and returns the
-// result of the transaction. It runs again when another edit came first.
+// EditContextWithin is EditContext in a transaction: write begins one, calls its argument there, and returns the
+// result. It is called again when another edit came first.
 func (e *Engine) EditContextWithin(ctx context.Context, id task.ID, edit ContextEdit,
 	write func(edit func(context.Context, Tx) error) error,
 ) (*EditedContext, error) {
@@ -80,7 +75,6 @@ func (e *Engine) EditContextWithin(ctx context.Context, id task.ID, edit Context
 	})
 }
 
-// editTask checks an edit and performs it in a transaction of either kind, which run begins.
 func (e *Engine) editTask(ctx context.Context, id task.ID, edit *ContextEdit,
 	run func(func(*unit) error) error,
 ) (*EditedContext, error) {
@@ -109,7 +103,7 @@ func (e *Engine) editTask(ctx context.Context, id task.ID, edit *ContextEdit,
 	return nil, task.Errorf(task.Conflict, "the context of the task %s is edited by others all the time", id)
 }
 
-// checkEdit returns every problem of an edit that shows without its task.
+// checkEdit returns the problems that are independent of the task.
 func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
 	problems := check.Renamed(CheckActor(edit.Actor, edit.Reason), "/actor", "/edited_by")
 	bad := func(at, fault string) {
@@ -137,7 +131,7 @@ func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
 	return problems
 }
 
-// newContext returns the new context of a task, checked like a submitted one.
+// newContext checks the new context like a submitted one.
 func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit) ([]byte, error) {
 	if err := editable(t, edit); err != nil {
 		return nil, err
@@ -173,7 +167,6 @@ func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit
 	return next, err
 }
 
-// editable refuses an edit that the task's current state does not allow.
 func editable(t *task.Task, edit *ContextEdit) error {
 	switch edits := t.Meta.ContextEdits; {
 	case t.State != task.Errored:
@@ -231,7 +224,7 @@ func editContext(u *unit, seen *task.Task, next []byte, edit *ContextEdit) (*Edi
 	if edit.Replay {
 		out.Replayed, err = u.replay(t, 0, Replay{Actor: edit.Actor, Reason: edit.Reason, ResetAttempts: edit.ResetAttempts})
 	}
-	t.Context = next // a task's row read in a transaction may lack it
+	t.Context = next // a row read in a transaction may lack it
 	return out, err
 }
 
@@ -254,8 +247,7 @@ func endedSteps(u *unit, t *task.Task) ([]string, error) {
 	return names, nil
 }
 
-// actOfEdit records the edit in the audit trail, with the old context, so that it can be undone
-// by another edit.
+// actOfEdit stores the old context in the act, so that another edit can restore it.
 func actOfEdit(u *unit, t *task.Task, out *EditedContext, edit *ContextEdit) error {
 	about, err := pendingCase(u, t)
 	if err != nil {
@@ -273,14 +265,12 @@ func actOfEdit(u *unit, t *task.Task, out *EditedContext, edit *ContextEdit) err
 	return nil
 }
 
-// sameJSON reports whether two documents are the same except for white space between their values. Any other difference
-// in form counts as a difference.
+// sameJSON ignores only white space between values.
 func sameJSON(a, b []byte) bool {
 	return bytes.Equal(compacted(a), compacted(b))
 }
 
-// compacted removes white space between the values of a document. No document is the same as
-// null.
+// compacted returns null without a document.
 func compacted(document []byte) []byte {
 	if document == nil {
 		return []byte("null")

@@ -12,12 +12,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A client may encode values of a context so that the server cannot read them. What a template has to read must be in
-// clear text: a submission where it is not is refused, instead of conditions that find nothing. Results of steps may be
-// encoded too; an expression that reads one fails when it is evaluated.
+// A client may encode values of a context that the server must not read. A submission is refused if its template has
+// to read one, instead of evaluating conditions wrongly. An expression that reads an encoded result fails when it is
+// evaluated.
 
-// checkEncoded returns the problems of a context with encoded values where its template has to read them. at is the
-// pointer of the submission.
+// checkEncoded returns the problems of a context whose template has to read encoded values. at is the pointer of the
+// submission.
 func (e *Engine) checkEncoded(t *task.Template, context []byte, at string) []task.Problem {
 	if t.InputSchema == nil && !t.Controlled && !t.Limited || !envelope.Within(context) {
 		return nil
@@ -48,28 +48,27 @@ func (e *Engine) checkEncoded(t *task.Template, context []byte, at string) []tas
 	return c.problems
 }
 
-// encodedCheck looks for encoded values at the places of a context that a template reads.
+// encodedCheck looks for encoded values at the places that a template reads.
 type encodedCheck struct {
 	at       string
 	document any
 	problems []task.Problem
 }
 
-// expression checks what an expression reads. passes says that it may hand an encoded value on.
+// expression checks the values that an expression reads. With passes it may pass an encoded value on.
 func (c *encodedCheck) expression(e *Engine, text, what string, passes bool, names ...string) {
 	if text == "" {
 		return
 	}
 	p, err := e.programs.get(text, names...)
 	if err != nil {
-		return // the template was checked when it was registered
+		return // registration has checked the template
 	}
 	for _, path := range p.Reads() {
 		c.path(path, what, passes)
 	}
 }
 
-// text checks the places in a text.
 func (c *encodedCheck) text(text, what string) {
 	if !strings.Contains(text, "{{") {
 		return
@@ -85,7 +84,7 @@ func (c *encodedCheck) key(key limit.Key, what string) {
 	}
 }
 
-// path reports an encoded value on the way to a place, or at the place itself unless it may be handed on.
+// path reports an encoded value above a place, or at it unless it may be passed on.
 func (c *encodedCheck) path(path []string, what string, passes bool) {
 	v, at := c.document, ""
 	for i := 0; ; i++ {
@@ -111,7 +110,7 @@ func (c *encodedCheck) report(at string, encoded expr.Encoded, what string) {
 		Message: fmt.Sprintf("is %s, and %s reads it: send it in clear text, and encode other fields", encoded, what)})
 }
 
-// explainEncoded completes what an input schema says about values that it cannot see.
+// explainEncoded completes the schema's messages about values that it cannot see.
 func explainEncoded(problems []task.Problem, context []byte, at string) {
 	_, _ = envelope.Rewrite(context, func(where string, e envelope.Envelope) ([]byte, error) {
 		for i := range problems {

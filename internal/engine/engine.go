@@ -16,17 +16,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Engine carries out the verbs on a Store. It is safe for concurrent use. It has no goroutine
-// and no Close: package upkeep calls the verbs that must run from time to time (ReapLeases,
-// FireTimers and the like), and package node closes the store.
-//
-// The fields are grouped: what Options gives, the parts that measure and limit, the parts about
-// several processes and a dispatcher, the caches, and one coalesce.Group per verb of the hot
-// path.
+// Engine carries out the verbs on a Store. It is safe for concurrent use. It has no goroutine and no Close: package
+// upkeep calls the periodic verbs (ReapLeases, FireTimers and others), and package node closes the store.
 type Engine struct {
-	// the roles of the store for other rows, embedded so that e.caseRows reads like a field
+	// embedded, so that e.caseRows reads like a field
 	domains
-	kernel  *kernel // the features, by what they do
+	kernel  *kernel
 	store   Store
 	cfg     settings.Config
 	now     func() time.Time
@@ -40,28 +35,27 @@ type Engine struct {
 	seals     Seals // nil: nothing is encrypted
 	blobs     Blobs // nil: results above the limit are refused
 
-	observer    Observer     // the meter, followed by the observer of Options
-	transitions *transitions // nil: the observer does not want single transitions
-	meter       *meter
-	// decides which submissions are accepted
+	observer     Observer     // the meter, followed by the observer of Options
+	transitions  *transitions // nil: single transitions are not observed
+	meter        *meter
 	pressure     *backpressure
 	queueSamples queueSamples
 	pools        pools
 	peerReports  peerReports
 	commits      sync.Pool // of *Commit
 
-	// graceUntil is the instant by which heartbeats that could not be sent or stored for a while must have arrived.
+	// graceUntil is when heartbeats that could not be sent or stored for a while must have arrived.
 	graceUntil atomic.Int64
 
-	ordering atomic.Pointer[ordering] // in force
-	rekeying atomic.Bool              // there may be steps with keys of another order
-	follows  bool                     // adopts the order in force
+	ordering atomic.Pointer[ordering]
+	rekeying atomic.Bool // there may be steps with keys of another order
+	follows  bool        // adopts the order in force
 
 	cluster    Cluster // nil: the store belongs to this process
 	peerEvents *peerMailbox
 
 	queue       queue
-	dispatch    *dispatchQueue // the queue if there is a dispatcher, else nil
+	dispatch    *dispatchQueue // the queue, or nil
 	coordinator *coordinator   // nil: the store belongs to this process
 	leased      atomic.Int64   // the last lease number that is a time
 
@@ -71,8 +65,7 @@ type Engine struct {
 	readiness readiness
 	keys      keyring
 
-	// Caches of rows. Each forgets everything when the database turns out to be another one;
-	// see forget.
+	// Caches of rows; see forget.
 	catalog *catalog
 	pauses  pauses
 	workers workerCache
@@ -86,7 +79,7 @@ type Engine struct {
 	breakers *breakers
 	programs programs
 	outages  outages
-	// One group per verb: calls that arrive while a transaction runs share the next one.
+	// One group per verb: calls that arrive during a transaction share the next one.
 	workerChanges *coalesce.Group[workerChange, changedWorker]
 
 	submits     *coalesce.Group[[]*draft, submitted]
@@ -107,7 +100,7 @@ type Engine struct {
 	signalCounts signalCounts
 }
 
-// domains are the roles for the rows that an Engine keeps next to tasks and steps.
+// domains are the roles for rows other than tasks and steps.
 type domains struct {
 	caseRows      CaseRows
 	caseReader    CaseReader
@@ -150,7 +143,6 @@ type domains struct {
 	settingsKeeper SettingsKeeper
 }
 
-// domainsOf takes the roles from a database once, so that verbs need no calls to reach them.
 func domainsOf(db Database) domains {
 	cases, queues, gates := db.CaseStore(), db.QueueStore(), db.GateStore()
 	children, waits := db.ChildStore(), db.WaitStore()
@@ -184,60 +176,55 @@ func domainsOf(db Database) domains {
 	}
 }
 
-// Options configures an Engine, apart from its store.
+// Options configures an Engine.
 type Options struct {
-	// Config's zero fields take their defaults. A Config without Scheduling adopts the order in force, if there is one.
+	// Config's zero fields take defaults. Without Scheduling the engine adopts the order in force, if any.
 	Config settings.Config
-	// Now is the clock. Defaults to the clock of a store that is a Cluster, else to time.Now.
+	// Now is the clock. Defaults to that of a Cluster, else to time.Now.
 	Now func() time.Time
-	// Stepped returns how far Now was put forward since a time that it showed: really elapsed time is shorter by that
-	// much. Defaults to that of the clock of a Cluster, else to never.
+	// Stepped returns how far Now was put forward since a time that it showed, which is not elapsed time. Defaults to
+	// that of a Cluster, else to never.
 	Stepped func(since time.Time) time.Duration
-	// Suspected returns how far the clock that Now follows is ahead of it: a step that Now does not believe yet; 0 for
-	// none. Defaults as Stepped.
+	// Suspected returns a step of the underlying clock that Now does not believe yet; 0: none. Defaults as Stepped.
 	Suspected func() time.Duration
-	// Roll returns a random number in [0,1) for the jitter of retries.
-	// Defaults to math/rand.
+	// Roll returns a random number in [0,1) for the jitter of retries. Defaults to math/rand.
 	Roll func() float64
-	// Schemas compiles input schemas. Without it, templates with an input schema are refused.
+	// Schemas compiles input schemas. Without it, templates with one are refused.
 	Schemas SchemaCompiler
-	// Grouper puts failures into groups by rules. Without it, a fingerprint alone decides.
+	// Grouper puts failures into groups by rules. Without it, only fingerprints count.
 	Grouper Grouper
-	// Hooks store events for webhooks, in the transaction in which they happen. Defaults to none.
+	// Hooks store events for webhooks in the transaction in which they happen. Defaults to none.
 	Hooks EventHooks
-	// ByHand leaves AdvanceChildren, HandOverSignals, GiveTurns, AdmitAll and CountBursts to their callers: nothing runs
-	// them after a commit. For tests that compare runs, or decide about the order of transactions.
+	// ByHand runs nothing after a commit: the caller calls AdvanceChildren, HandOverSignals, GiveTurns, AdmitAll and
+	// CountBursts. For tests that control the order of transactions.
 	ByHand bool
-	// Seals encrypts what is sensitive in the store. Defaults to none: it is stored in clear text.
+	// Seals encrypts sensitive values in the store. Defaults to clear text.
 	Seals Seals
 	// Observer receives the effects of transactions. Defaults to none.
 	Observer Observer
-	// Transitions reports each single transition of a task or step to the Observer.
+	// Transitions reports each transition of a task or step to the Observer.
 	Transitions bool
-	// Blobs keeps results above Limits.PayloadBytes. Defaults to none: they are refused.
+	// Blobs keeps results above Limits.PayloadBytes. Without it they are refused.
 	Blobs Blobs
-	// Without names features that the engine does not have. For tests that show that nothing else needs them.
+	// Without names features to leave out, for tests of their independence.
 	Without []string
-	// Dispatcher keeps the order of ready steps and their leases. Without it the store keeps both.
+	// Dispatcher keeps the order of ready steps and their leases. Without it the store does.
 	Dispatcher Dispatcher
 }
 
 // SchemaCompiler compiles a JSON Schema.
 type SchemaCompiler func(schema []byte) (SchemaChecker, error)
 
-// SchemaChecker checks a document and returns the problems found, each with its JSON pointer.
+// SchemaChecker checks a document and returns the problems, each with its JSON pointer.
 type SchemaChecker interface {
 	Check(document []byte) []task.Problem
 }
 
-// callers bounds how many callers share one transaction. It bounds the time that the first
-// caller of a batch waits for the last.
+// callers bounds the callers of one transaction, and so how long the first waits for the last.
 const callers = 1024
 
-// New returns an Engine on a database. It reads the routes that the store knows. Invalid: the
-// configuration breaks a rule. Other errors are the store's. The parts are made in the order in
-// which they need each other: the clock before anything that reads it, the catalog before the
-// routes are loaded.
+// New returns an Engine on a database. Invalid: the configuration breaks a rule. Other errors are the store's. The
+// order of construction matters: the clock before its readers, the catalog before the routes are loaded.
 func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	cfg := opts.Config.WithDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -339,19 +326,16 @@ func (e *Engine) Config() settings.Config { return e.cfg }
 // Read returns a reader of the committed state.
 func (e *Engine) Read() Reader { return e.store }
 
-// instant returns the time of the clock, in the resolution of the stores. It is microseconds
-// since 1970.
+// instant has the resolution of the stores, microseconds since 1970.
 func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 
-// write runs fn as one transaction on a fresh unit of work and, once it is committed, wakes the
-// waiters that it concerns. The verb is for the observer. A unit belongs to one run of the
-// transaction: when the store runs it again, after a serialization failure, the pollers
-// reserved by the earlier run are released first. fn must not change anything outside of its
-// unit except variables that it sets anew in each run.
+// write runs fn as one transaction on a fresh unit of work and, after the commit, wakes waiters. When the store runs
+// the transaction again, after a serialization failure, the pollers of the earlier run are released first. fn must
+// change nothing outside of its unit except variables that it sets in each run.
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
 	began, pass := e.startObserving(), e.feed.Begin()
 	defer pass.End(verb, feed.ErrPanicked)
-	var last *unit // of the last run: a transaction may run again
+	var last *unit // a transaction may run again
 	runs := 0
 	err := e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		runs++
@@ -388,7 +372,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	return nil
 }
 
-// nextToken returns a time that is later than all that it has returned before.
+// nextToken returns increasing times.
 func (e *Engine) nextToken(now task.Instant) int64 {
 	for {
 		last := e.leased.Load()

@@ -9,29 +9,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// evaluation gives the expressions of a template their values: conditions, lists of items, contexts of children. It
-// decodes each document once, and only those that an expression reads: the state of a step is known whatever its result
-// is. It is for one transaction, or for one step with child tasks.
+// evaluation gives a template's expressions their values. It decodes each document once, and only those that are
+// read. It serves one transaction, or one step with child tasks.
 type evaluation struct {
 	documents map[task.ID]any // contexts by task, results by step
-	work      int             // what was decoded and looked at so far; see expr.Program.Work
+	work      int             // done so far; see expr.Program.Work
 }
 
-// undecidedError says that a node lacks what it needs for a decision: a key, or words of a newer version. Another node
-// may have it, or this one later: until then it decides nothing.
+// undecidedError means that a node lacks a key, or the words of a newer version, for a decision. It puts the decision
+// off: another node may have them, or this one later.
 type undecidedError struct{ why string }
 
-// Error implements error.
 func (u *undecidedError) Error() string { return u.why }
 
-// undecided reports whether an error is an undecidedError.
 func undecided(err error) bool {
 	var u *undecidedError
 	return errors.As(err, &u)
 }
 
-// openedOf returns an undecidedError for a document that this node cannot decrypt, nil for any other. what says which
-// one it is.
+// openedOf returns an undecidedError for a document that this node cannot decrypt, else nil. what names the document.
 func openedOf(what string, document []byte) error {
 	if reason, _, is := task.WhyUnopened(document); is {
 		return &undecidedError{what + " cannot be decrypted: " + reason}
@@ -39,8 +35,7 @@ func openedOf(what string, document []byte) error {
 	return nil
 }
 
-// programOf returns the compiled form of an expression of a template. It was checked when the template was registered:
-// what this version cannot compile is an undecidedError.
+// programOf compiles an expression. Registration has checked it, so a fault is an undecidedError.
 func (e *Engine) programOf(text string, names ...string) (*expr.Program, error) {
 	p, err := e.programs.get(text, names...)
 	if err != nil {
@@ -49,12 +44,11 @@ func (e *Engine) programOf(text string, names ...string) (*expr.Program, error) 
 	return p, nil
 }
 
-// theContext is what messages call the context of a task.
 const theContext = "the context of the task"
 
-// values returns what an expression of a task sees: its context, and of the steps that it names their states and
-// results. Steps may hold others too. The error is an undecidedError for values that this node cannot decrypt, and a
-// *largeError for a large result; any other is a fault of a stored document.
+// values returns the values that an expression reads: context, and states and results of steps. The error is an
+// undecidedError for values that this node cannot decrypt, a *largeError for a large result, or a fault of a stored
+// document.
 func (v *evaluation) values(p *expr.Program, t *task.Template, of *task.Task, steps []*task.Step) (expr.Values, error) {
 	var context any
 	if p.ReadsContext() {
@@ -84,10 +78,9 @@ func (v *evaluation) values(p *expr.Program, t *task.Template, of *task.Task, st
 	return expr.Values{expr.Context: context, expr.Parents: parents}, nil
 }
 
-// bytesDecoded is how many bytes of JSON are as much work to decode as an expression has with one element.
+// bytesDecoded is how many bytes cost as much to decode as one element in an expression.
 const bytesDecoded = 2
 
-// decode decodes a document of a row, once.
 func (v *evaluation) decode(what string, id task.ID, document []byte) (any, error) {
 	if document == nil {
 		return nil, nil

@@ -8,11 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// FailedTask is a task that is in error, with its case.
+// FailedTask is a task in error, with its case.
 type FailedTask struct {
 	Case *task.Case // without its snapshot
-	Task *task.Task // in its current state
-	// Failed is its last failed attempt; nil when there was none.
+	Task *task.Task
+	// Failed is its last failed attempt, or nil.
 	Failed *task.Attempt
 }
 
@@ -24,28 +24,26 @@ type FailedTaskPage struct {
 	Next   task.ID // to continue below; zero at the end
 }
 
-// countedFailedTasks bounds the count of failed tasks. Counting all would take time in
-// proportion to a backlog.
+// countedFailedTasks bounds the count, whose time grows with the backlog.
 const countedFailedTasks = 10_000
 
-// FailedTasks returns a page of failed tasks, the newest first. With f.Status pending, these
-// are the tasks that are in error now, whatever f.InError is. Invalid: a limit or offset out of
-// bounds. The page ends early when the failures exceed Limits.PageBytes.
+// FailedTasks returns a page of failed tasks, the newest first. With f.Status pending, these are in error now,
+// whatever f.InError is. Invalid: a limit or offset out of bounds. The page ends early when the failures exceed
+// Limits.PageBytes.
 func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage, error) {
 	if err := check.Page(f.Limit, f.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
-	f.InError, f.Bytes = f.InError || f.Status == task.CasePending, -1 // metadata is not shown
+	f.InError, f.Bytes = f.InError || f.Status == task.CasePending, -1
 	cases, err := e.caseReader.ListCases(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	page := &FailedTaskPage{}
-	// A full page may be the last; the next one is then empty.
+	// A full page may be the last; the next one is empty then.
 	if len(cases) == f.Limit {
 		page.Next = cases[f.Limit-1].ID
 	}
-	// The total is that of all pages.
 	f.Below, f.Offset = task.ID{}, 0
 	if page.Total, err = e.caseCounter.SizeOf(ctx, f, countedFailedTasks+1); err != nil {
 		return nil, err
@@ -70,11 +68,10 @@ func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage
 	return page, nil
 }
 
-// failedTasksAtOnce bounds how many failed tasks are read at a time: rows beyond the bytes of a page are discarded.
+// failedTasksAtOnce bounds the tasks read at a time: rows beyond the bytes of a page are discarded.
 const failedTasksAtOnce = 64
 
-// size is the approximate number of bytes that describe the failure. Everything else about a
-// failed task is small and bounded.
+// size is about the number of bytes of the failure; the rest is small.
 func (l *FailedTask) size() int {
 	if l.Failed == nil || l.Failed.Failure == nil {
 		return 0
@@ -83,8 +80,7 @@ func (l *FailedTask) size() int {
 	return len(f.Message) + len(f.Stack) + len(f.ResponseBody) + len(f.Details)
 }
 
-// failedTasks adds tasks and last failures to cases; a case whose task was deleted meanwhile is left out.
-// It takes two queries, whatever the number of cases; templates are cached.
+// failedTasks adds tasks and last failures to cases in two queries; it leaves out cases of deleted tasks.
 func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedTask, error) {
 	ids, stops := make([]task.ID, len(cases)), make([]Stop, len(cases))
 	for i, c := range cases {
@@ -119,8 +115,7 @@ func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedT
 	return out, nil
 }
 
-// stopper returns the ordinal of the step whose failure the case of a task reports; 0 for none, and for a step that the
-// template does not have.
+// stopper returns the ordinal of the failed step of a case; 0 for none or an unknown one.
 func (e *Engine) stopper(ctx context.Context, c *task.Case) (int, error) {
 	if c.Step == "" {
 		return 0, nil

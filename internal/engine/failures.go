@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// FailureCount counts the cases of one namespace, one reason and one fingerprint
-// that were opened within the window.
+// FailureCount counts the cases of one namespace, reason and fingerprint that were opened within the window.
 type FailureCount struct {
 	Namespace   string          `json:"namespace"`
 	Reason      task.CaseReason `json:"reason"`
@@ -23,22 +22,21 @@ type FailureCount struct {
 	Replayable  int             `json:"replayable,omitempty"` // pending, in error now, and a retry may help
 	First       task.Instant    `json:"first"`
 	Last        task.Instant    `json:"last"`
-	// New: no analysis of the last 30 days has found it.
+	// New: no analysis of the last 30 days had it.
 	New bool `json:"new,omitempty"`
 }
 
-// key identifies what is counted. A NUL cannot be part of any of the three texts.
+// key uses NUL, which none of the texts can contain.
 func (p *FailureCount) key() string {
 	return p.Namespace + "\x00" + string(p.Reason) + "\x00" + p.Fingerprint
 }
 
-// FailureReport is one analysis. It is computed from the stored analysis with the thresholds of
-// the present configuration, so alarms follow a change of them at once.
-// Reasons are summed over the namespaces that it is about.
+// FailureReport is a stored analysis with the thresholds of the present configuration. Reasons are summed over its
+// namespaces.
 type FailureReport struct {
 	At, Since    task.Instant
-	Reasons      []FailureCount // without namespace and error; the most frequent first
-	Fingerprints []FailureCount // the most frequent first, up to a bound
+	Reasons      []FailureCount // without namespace and error, the most frequent first
+	Fingerprints []FailureCount // the most frequent first, bounded
 	Replayable   int
 	Alarms       []FailureAlarm
 }
@@ -56,7 +54,7 @@ const (
 // AlarmKinds lists the kinds.
 var AlarmKinds = []AlarmKind{NewFingerprint, FrequentReason, ManyReplayable}
 
-// FailureAlarm is one finding that needs an operator's attention.
+// FailureAlarm is a finding that needs an operator.
 type FailureAlarm struct {
 	Kind        AlarmKind
 	Namespace   string          // of a new fingerprint
@@ -65,7 +63,7 @@ type FailureAlarm struct {
 	Cases       int
 }
 
-// Message is the alarm in a sentence.
+// Message describes the alarm in a sentence.
 func (a FailureAlarm) Message() string {
 	switch a.Kind {
 	case NewFingerprint:
@@ -79,26 +77,24 @@ func (a FailureAlarm) Message() string {
 }
 
 const (
-	// analysisNote is the key of the note that holds the last analysis.
 	analysisNote = "dlq_patterns"
-	// shownFingerprints bounds those of a report, knownFingerprints those remembered.
+	// shownFingerprints bounds a report, knownFingerprints the memory.
 	shownFingerprints, knownFingerprints = 200, 2000
-	// fingerprintMemory is how long a fingerprint is remembered after it was last found.
+	// fingerprintMemory is how long a fingerprint is remembered.
 	fingerprintMemory = 30 * 24 * time.Hour
 )
 
-// analysis is the stored form of an analysis.
-// Its JSON is stored, and read by other versions of the program.
+// analysis is stored as JSON, which other versions of the program read.
 type analysis struct {
 	At           task.Instant            `json:"at"`
 	Since        task.Instant            `json:"since"`
-	Reasons      []FailureCount          `json:"reasons"` // by namespace
+	Reasons      []FailureCount          `json:"reasons"`
 	Fingerprints []FailureCount          `json:"patterns"`
 	Known        map[string]task.Instant `json:"known"` // when each was last found
 }
 
-// report is the part of an analysis about one namespace, or the whole ("").
-// Alarms are those of that namespace: a reason may be frequent overall and rare in each.
+// report returns the part of a namespace, or the whole (""). Alarms are computed for that part: a reason may be
+// frequent overall and rare in each namespace.
 func (a *analysis) report(namespace string, cfg settings.FailureAnalysis) *FailureReport {
 	r := &FailureReport{At: a.At, Since: a.Since}
 	for _, p := range a.Fingerprints {
@@ -148,11 +144,10 @@ type Analysis struct {
 	Interval time.Duration // until the next one is due
 }
 
-// AnalyzeFailures counts by reason and by error what failed for good within the window, and
-// stores the counts, if an analysis is due in the cluster; else it returns nil. The very first
-// analysis has no predecessor, and reports no fingerprint as new. Every process may call it at
-// any time: the note in the database says when the last one ran. Two at once may both analyse;
-// the second overwrites the same counts.
+// AnalyzeFailures counts by reason and error the final failures within the window, and stores the counts, if an
+// analysis is due in the cluster; else it returns nil. The first analysis reports no fingerprint as new. Every
+// process may call it at any time: a note in the database has the last time. Concurrent analyses store the same
+// counts.
 func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	cfg := e.cfg.DLQPatterns
 	if cfg.Interval < 0 {
@@ -194,8 +189,8 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	return out, nil
 }
 
-// compare marks the new fingerprints, and sets those to remember.
-// Beyond knownFingerprints the ones found longest ago are forgotten, and would count as new again.
+// compare marks new fingerprints and sets those to remember. Beyond knownFingerprints the oldest are forgotten, and
+// would count as new again.
 func (a *analysis) compare(before *analysis) {
 	if before != nil {
 		for key, at := range before.Known {
@@ -220,8 +215,7 @@ func (a *analysis) compare(before *analysis) {
 	}
 }
 
-// lastAnalysis returns the stored analysis; nil when there is none.
-// A note that cannot be read counts as none: the next analysis replaces it.
+// lastAnalysis returns nil for an unreadable note, which the next analysis replaces.
 func (e *Engine) lastAnalysis(ctx context.Context) (*analysis, error) {
 	text, err := e.noteStore.FindNote(ctx, analysisNote)
 	if err != nil {

@@ -1,11 +1,9 @@
 package engine
 
-// With a fairness window, a poll gets only steps whose levels are close to each other: a worker with capacity for ten
-// does not take nine steps of low priority together with one of high, because they would keep it busy when more of high
-// priority arrive. A batch ends where the next step in order does not fit, so that no step is overtaken.
+// With a fairness window, a poll gets only steps of similar levels: a worker with capacity for ten does not take nine
+// of low priority together with one of high, which would keep it busy when more of high priority arrive. A batch ends
+// where the next step does not fit, so no step is overtaken.
 
-// fits reports whether a step of a level may go into a batch. With a window of 0 every step
-// fits.
 func (e *Engine) fits(batch []Lease, level int) bool {
 	window := e.cfg.Scheduling.FairnessWindow
 	if window == 0 {
@@ -19,8 +17,7 @@ func (e *Engine) fits(batch []Lease, level int) bool {
 	return true
 }
 
-// promises reports whether a waiting poll has room for one more step of a level. A poll that
-// has been promised nothing takes a step of any level.
+// promises reports whether a waiting poll has room for a step of a level; without earlier promises for any level.
 func (p *poller) promises(level, window int) bool {
 	if p.promised == 0 || window == 0 {
 		return p.promised < p.capacity
@@ -28,7 +25,6 @@ func (p *poller) promises(level, window int) bool {
 	return p.promised < p.capacity && max(p.highest, level)-min(p.lowest, level) <= window
 }
 
-// promise records that a poll will get a step of a level.
 func (p *poller) promise(level int) {
 	if p.promised == 0 {
 		p.lowest, p.highest = level, level

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// features are the features of an engine, each a line. Their order is that in which they are asked at a moment.
+// features are in the order in which the kernel calls them.
 func features() []feature {
 	return []feature{
 		kernelWork(),
@@ -29,7 +29,6 @@ func features() []feature {
 	}
 }
 
-// featuresWithout leaves out features by their names.
 func featuresWithout(names []string) ([]feature, error) {
 	all := features()
 	for _, name := range names {

@@ -7,41 +7,38 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// gate permits the handing out of steps while this process may do so, and waits for the steps
-// being handed out when it no longer may. See terms.go. It is safe for concurrent use, and
-// holds mu for moments only: entering and leaving are on the path of every claim.
+// gate permits handing out steps while this process may do so, and waits for steps being handed out when it no longer
+// may; see terms.go. It is safe for concurrent use. Every claim enters and leaves, so mu is held briefly.
 type gate struct {
 	mu      sync.Mutex
 	at      handOutFrom
-	epoch   int64        // grows whenever it opens or shuts
-	until   task.Instant // nothing is handed out from then on
-	permits int          // permits given out and not returned
+	epoch   int64        // grows with each change
+	until   task.Instant // the permission ends
+	permits int          // not returned yet
 	idle    chan struct{}
 	opened  chan struct{} // closed when it opens
 }
 
-// handOutFrom is where ready steps are handed out. The zero value is a shut gate.
+// handOutFrom is where ready steps are handed out; zero: a shut gate.
 type handOutFrom int
 
 const (
 	fromNowhere  handOutFrom = iota
-	fromAnywhere             // where no other process works on the store: there is no gate
+	fromAnywhere             // no other process works on the store: there is no gate
 	fromStore
 	fromDispatch
 )
 
-// newGate returns a gate that is shut.
 func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
-// permit is the right to hand out steps from one place, until leave. The zero permit belongs to
-// no gate, and leave does nothing for it.
+// permit allows handing out steps from one place, until leave. leave does nothing for the zero permit.
 type permit struct {
 	g     *gate
 	at    handOutFrom
 	epoch int64
 }
 
-// enter returns a permit; ok is false while nothing may be handed out.
+// enter returns ok false while nothing may be handed out.
 func (g *gate) enter(now task.Instant) (p permit, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,8 +49,8 @@ func (g *gate) enter(now task.Instant) (p permit, ok bool) {
 	return permit{g, g.at, g.epoch}, true
 }
 
-// enterDispatch returns a permit for leases that the dispatcher keeps. It remains possible while this process may hand
-// out nothing new.
+// enterDispatch returns a permit for leases in the dispatcher. It works even when the time for handing out new steps
+// is over.
 func (g *gate) enterDispatch() (p permit, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,7 +61,6 @@ func (g *gate) enterDispatch() (p permit, ok bool) {
 	return permit{g, g.at, g.epoch}, true
 }
 
-// leave returns the permit.
 func (p permit) leave() {
 	g := p.g
 	if g == nil {
@@ -78,21 +74,20 @@ func (p permit) leave() {
 	}
 }
 
-// isValid reports whether the same permit would be given out again.
+// isValid reports whether the same permit would be granted again.
 func (p permit) isValid(now task.Instant) bool {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	return p.g.at == p.at && p.g.epoch == p.epoch && now < p.g.until
 }
 
-// isOpen reports whether steps may be handed out.
 func (g *gate) isOpen(now task.Instant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.at != fromNowhere && now < g.until
 }
 
-// open permits the handing out of steps from a place. It reports whether it was not permitted before.
+// open reports whether that place was not permitted before.
 func (g *gate) open(to handOutFrom, until task.Instant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,14 +101,13 @@ func (g *gate) open(to handOutFrom, until task.Instant) bool {
 	return true
 }
 
-// extend prolongs the permission to hand out steps, if the gate is open.
 func (g *gate) extend(until task.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.until = until
 }
 
-// shut stops handing out. Permits that were given out stay.
+// shut does not withdraw permits.
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,8 +117,7 @@ func (g *gate) shut() {
 	}
 }
 
-// drained waits until all permits are returned. The caller shuts the gate first, so that no new
-// permits keep it waiting.
+// drained waits until all permits are returned. The caller shuts the gate first.
 func (g *gate) drained(ctx context.Context) error {
 	g.mu.Lock()
 	if g.permits == 0 {
@@ -144,14 +137,13 @@ func (g *gate) drained(ctx context.Context) error {
 	}
 }
 
-// opening returns a channel that is closed when the gate opens.
 func (g *gate) opening() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.opened
 }
 
-// openEpoch identifies the period in which steps are handed out; 0 while none are.
+// openEpoch identifies the period in which steps are handed out; 0: none are.
 func (g *gate) openEpoch(now task.Instant) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

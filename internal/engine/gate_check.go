@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// gateCheck is how far the check of gates and permits has come.
+// gateCheck is the progress of CheckGates.
 type gateCheck struct {
 	mu     sync.Mutex
 	gate   int64
@@ -17,15 +17,15 @@ type gateCheck struct {
 	idle   int64
 }
 
-// GateRepairs is what one batch of CheckGates found.
+// GateRepairs is the result of one batch of CheckGates.
 type GateRepairs struct {
-	Stray   int // permits of steps that cannot hold any; they were freed
-	Stalled int // gates with room at which steps waited; they are looked at again
+	Stray   int // freed permits of steps that cannot hold any
+	Stalled int // gates with room and waiting steps, to be looked at again
 }
 
-// CheckGates compares permits and gates with the steps, up to limit of each at a time, and deletes gates that nothing
-// uses. It frees permits whose steps have ended in a way that the engine did not see, such as an SQL function, and
-// looks again at gates whose first step was locked by a caller's transaction. more is false when all were checked.
+// CheckGates compares up to limit permits and gates with the steps, and deletes unused gates. It frees permits whose
+// steps ended unnoticed, for example by an SQL function, and looks again at gates whose first step a caller's
+// transaction had locked. more is false when all were checked.
 func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, more bool, err error) {
 	e.due.passing.Tidy(e.Now())
 	c := &e.limits.check
@@ -37,7 +37,7 @@ func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, 
 	}
 	from := c.permit
 	if from == (Permit{}) {
-		from.Gate = math.MinInt64 // those of limits of operators come first
+		from.Gate = math.MinInt64 // limits of operators come first
 	}
 	stray, permit, err := e.gateReads.StrayPermits(ctx, from, limit)
 	if err != nil {
@@ -63,7 +63,7 @@ func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, 
 	return found, gate != 0 || idle != 0 || permit != (Permit{}), nil
 }
 
-// freeStray frees the permits of steps that still cannot hold any, and returns their number.
+// freeStray returns how many permits it freed.
 func (g *gates) freeStray(stray []Permit) (n int, err error) {
 	if len(stray) == 0 {
 		return 0, nil

@@ -15,9 +15,8 @@ const (
 	admitSteps   = 500
 )
 
-// Admit looks at gates that were signalled, or whose next step may pass by now, and lets steps pass. It returns their
-// number, and whether there may be more to do at once. It may run in several processes at once. A *due.Error tells of
-// steps that were stepped over: those behind them pass.
+// Admit lets steps pass at gates that were signalled or whose time has come. It returns their number, and whether
+// there may be more. Processes may run it concurrently. A *due.Error names skipped steps, which do not block others.
 func (e *Engine) Admit(ctx context.Context) (n int, more bool, err error) {
 	some, err := e.gateReads.Signalled(ctx, e.instant())
 	if err != nil || !some {
@@ -36,8 +35,8 @@ func (e *Engine) Admit(ctx context.Context) (n int, more bool, err error) {
 	return n, due.OnlyRows(err), err
 }
 
-// admitSome is one transaction of Admit, for some of the steps only unless only is nil. It also returns the steps that
-// were to pass.
+// admitSome is one transaction of Admit, only for the given steps unless nil. It also returns the steps that were to
+// pass.
 func (e *Engine) admitSome(ctx context.Context, only map[task.ID]bool) (n int, more bool, first []task.ID, err error) {
 	err = e.write(ctx, "admit", func(u *unit) error {
 		a := passage{u: u, capped: map[int64]bool{}, only: only}
@@ -59,13 +58,13 @@ func setOfIDs(ids []task.ID) map[task.ID]bool {
 	return set
 }
 
-// AdmitAll runs Admit until nothing is left to do, after the run under way, if there is one.
+// AdmitAll runs Admit until nothing is left to do, after a current run.
 func (e *Engine) AdmitAll(ctx context.Context) error {
 	_, err := e.admits.Do(ctx, struct{}{})
 	return err
 }
 
-// AdmitDue lets steps pass rates whose time has come. NextDue then receives the time of the next one.
+// AdmitDue lets steps pass rates whose time has come, and schedules the next time in NextDue.
 func (e *Engine) AdmitDue(ctx context.Context) error {
 	if !e.limits.paced.Load() && e.limits.asked.Swap(true) {
 		return nil
@@ -86,7 +85,7 @@ func (e *Engine) AdmitDue(ctx context.Context) error {
 	return nil
 }
 
-// admitAll runs Admit until nothing is left to do. An error is left to the loop of package upkeep, which tries again.
+// admitAll leaves errors to the upkeep loop, which tries again.
 func (e *Engine) admitAll(calls []struct{}) ([]struct{}, error) { return calls, repeat(e.Admit) }
 
 // passage is one run of Admit.
@@ -94,13 +93,12 @@ type passage struct {
 	u      *unit
 	passed int
 	more   bool
-	only   map[task.ID]bool // steps that may pass; nil: all
-	first  []task.ID        // those that were to
-	capped map[int64]bool   // gates at which the bounds of the transaction keep steps, not the limit
+	only   map[task.ID]bool // may pass; nil: all
+	first  []task.ID        // those that were to pass
+	capped map[int64]bool   // gates bounded by the transaction, not by their limit
 	held   map[int64]int    // steps that have passed a rate and wait for a worker
 }
 
-// run lets steps pass the gates that are to be looked at.
 func (a *passage) run() error {
 	u, rows := a.u, a.u.e.gateRows
 	gates, taken, err := rows.TakeSignals(u.ctx, u.tx, u.now, admitSignals)
@@ -125,8 +123,8 @@ func (a *passage) run() error {
 	return a.settle(gates, rooms, passed)
 }
 
-// firstParked returns the first steps at each gate that do not rest, up to its room. Where not all may pass now, the
-// gate is looked at again.
+// firstParked returns the first non-resting steps at each gate, up to its room. Where not all may pass now, the gate
+// is looked at again.
 func (a *passage) firstParked(rooms []GateRoom) ([]Permit, error) {
 	u, resting := a.u, a.u.e.due.passing
 	room, wider := make(map[int64]int, len(rooms)), slices.Clone(rooms)
@@ -153,8 +151,8 @@ func (a *passage) firstParked(rooms []GateRoom) ([]Permit, error) {
 	return first, nil
 }
 
-// rooms returns how many steps may pass each gate, up to admitSteps together; a gate that gets less than it might is
-// looked at again.
+// rooms returns how many steps may pass each gate, together up to admitSteps; a gate that gets less is looked at
+// again.
 func (a *passage) rooms(gates []Gate) ([]GateRoom, error) {
 	u := a.u
 	nos := make([]int64, 0, len(gates))
@@ -181,7 +179,7 @@ func (a *passage) rooms(gates []Gate) ([]GateRoom, error) {
 		case g.Permits > 0:
 			room = g.Permits - held[g.No]
 		case !g.Rate.Zero():
-			// those that have begun since the last look, or may at any moment, are counted as if they began now
+			// steps that began since the last look, or may at any time, count as if they began now
 			g.Bucket = g.Rate.Spend(g.Bucket, nanos(u.now), g.Freed+a.held[g.No])
 			room = g.Rate.Free(g.Bucket, nanos(u.now))
 		}
@@ -202,10 +200,10 @@ func (a *passage) rooms(gates []Gate) ([]GateRoom, error) {
 	return rooms, nil
 }
 
-// nanos is a time as buckets count it.
+// nanos is the unit of buckets.
 func nanos(t task.Instant) int64 { return int64(t) * 1000 }
 
-// pass moves steps past their gates. It returns how many passed each.
+// pass returns how many steps passed each gate.
 func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
 	if len(first) == 0 {
 		return nil, nil
@@ -255,7 +253,7 @@ func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
 	return passed, u.e.gateRows.AddPermits(u.ctx, u.tx, permits)
 }
 
-// advance moves a step that may pass a gate to the next one, or to its route.
+// advance moves a step to its next gate, or to its route.
 func (a *passage) advance(w Work, no int64) error {
 	u := a.u
 	path, err := gateSlot.of(u).path(w)
@@ -264,7 +262,7 @@ func (a *passage) advance(w Work, no int64) error {
 	}
 	u.rows.changedStep(w.Step)
 	i := slices.IndexFunc(path, func(g Gate) bool { return g.No == no })
-	if i < len(path)-1 { // also when the gate is no longer on the path: then it begins anew
+	if i < len(path)-1 { // also when the gate left the path: then it begins anew
 		if i < 0 {
 			g := gateSlot.of(u)
 			g.freed, g.passable = append(g.freed, w.Step.ID), true
@@ -278,7 +276,7 @@ func (a *passage) advance(w Work, no int64) error {
 	return nil
 }
 
-// settle stores the gates: what passed of a rate, and when to look at it again.
+// settle stores the use of rates, and when to look at the gates again.
 func (a *passage) settle(gates []Gate, rooms []GateRoom, passed map[int64]int) error {
 	u := a.u
 	room := make(map[int64]int, len(rooms))
@@ -288,11 +286,11 @@ func (a *passage) settle(gates []Gate, rooms []GateRoom, passed map[int64]int) e
 	for i := range gates {
 		g := &gates[i]
 		g.NextAt = 0
-		full := passed[g.No] == room[g.No] // more may wait
+		full := passed[g.No] == room[g.No]
 		switch {
 		case !g.Rate.Zero():
 			g.Bucket = g.Rate.Take(g.Bucket, nanos(u.now), passed[g.No])
-			if full && a.held[g.No] < g.Rate.Burst { // else one that has passed must begin first, which is signalled
+			if full && a.held[g.No] < g.Rate.Burst { // else one that has passed must begin first, which signals the gate
 				next := g.Rate.Next(g.Bucket, nanos(u.now))
 				g.NextAt = task.Instant((next + 999) / 1000)
 				u.e.limits.paced.Store(true)

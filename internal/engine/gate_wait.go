@@ -7,18 +7,18 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// GateWait is what a step waits for that a limit holds back.
+// GateWait is the limit for which a step waits.
 type GateWait struct {
 	Gate
 	Held    int       // permits in use
 	Holders []task.ID // tasks with a permit, up to HoldersShown
-	Before  int       // steps that come before this one, up to TurnsCounted
+	Before  int       // steps before this one, up to TurnsCounted
 }
 
-// HoldersShown is the largest number of holders of permits that a GateWait names.
+// HoldersShown bounds GateWait.Holders.
 const HoldersShown = 3
 
-// GateWaitOf returns what a parked step waits for; nil for a step that no limit holds back.
+// GateWaitOf returns the limit for which a parked step waits, or nil.
 func (e *Engine) GateWaitOf(ctx context.Context, s *task.Step) (*GateWait, error) {
 	no, at := task.LimitOf(s.Queue)
 	if !at || !s.Parked() {
@@ -33,7 +33,7 @@ func (e *Engine) GateWaitOf(ctx context.Context, s *task.Step) (*GateWait, error
 
 func (e *Engine) gateWait(ctx context.Context, no int64, s *task.Step) (*GateWait, error) {
 	views, err := e.gateReads.ListGates(ctx, GateFilter{Behind: no - 1, Limit: 1, Counted: 1})
-	if err != nil || len(views) == 0 || views[0].No != no { // nobody has looked at the gate yet
+	if err != nil || len(views) == 0 || views[0].No != no { // not looked at yet
 		return &GateWait{Gate: Gate{No: no}}, err
 	}
 	w := &GateWait{Gate: views[0].Gate, Held: views[0].Held}

@@ -8,28 +8,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A step under limits passes its gates in a fixed order before it enters the queue of its route. Becoming ready, it is
-// parked at the first one and the gate is signalled: nothing is locked, because a submission may be part of a caller's
-// transaction that stays open for long. After the commit Admit locks gates, computes how many steps may pass, gives
-// permits to the first that wait, and moves them to their next gate or to their route. So no claim reads a step that a
-// limit holds back, and permits exist exactly for steps between a gate and the end of their attempt, those of rates
-// for steps between the gate and a worker.
-//
-// The transaction that ends an attempt, or a step, deletes its permits and signals their gates. So does the one that
-// hands a step to a worker with the permit of its rate: the rate counts it then.
+// A step under limits passes its gates in a fixed order before it enters the queue of its route. It is parked at the
+// first one, and the gate is signalled without a lock, because a caller's transaction may stay open for long. After
+// the commit Admit locks gates, gives permits to the first steps that may pass, and moves them to the next gate or to
+// their route. So no claim reads a step that a limit holds back. Permits exist from the gate until the end of the
+// attempt, those of rates until a worker gets the step.
+// The transaction that ends an attempt or step deletes its permits and signals their gates, as does the one that
+// hands out a step under a rate, which counts it then.
 
-// gates are the changes of a unit to gates.
 type gates struct {
 	u        *unit
-	freed    []task.ID  // steps whose permits end
-	passing  []ratePass // steps that passed a rate in this unit
-	begun    []task.ID  // steps that passed a rate earlier, and that a worker has got
-	unused   []Pass     // of steps that no worker has got after all
+	freed    []task.ID  // their permits end
+	passing  []ratePass // they passed a rate in this unit
+	begun    []task.ID  // they passed a rate earlier, and a worker has got them
+	unused   []Pass     // of steps that no worker got
 	signals  map[int64]Gate
 	contexts map[task.ID]decodedContext
-	// operators are the permits of limits of operators that were freed, by limit.
+	// operators are freed permits of operators' limits, by limit.
 	operators map[int64]int
-	passable  bool // steps may pass gates for which permits were freed
+	passable  bool // steps may pass gates whose permits were freed
 }
 
 func gatesFeature() feature {
@@ -50,13 +47,12 @@ func gatesFeature() feature {
 
 var gateSlot = newSlot(func(u *unit) *gates { return &gates{u: u} })
 
-// ratePass is a step that has passed a rate.
 type ratePass struct {
 	Permit
 	step *task.Step
 }
 
-// beginGates ends the permit of a rate of a step that a worker gets.
+// beginGates ends the permit of a rate when a worker gets the step.
 func beginGates(u *unit, w Work) error {
 	if w.Task == nil || !w.Task.Meta.Limited {
 		return nil
@@ -75,7 +71,7 @@ func beginGates(u *unit, w Work) error {
 	return nil
 }
 
-// giveBackPasses gives back the passes of a step that could not be handed out: no rate counts them.
+// giveBackPasses returns the passes of a step that was not handed out, so that no rate counts them.
 func giveBackPasses(u *unit, w Work) error {
 	if !w.Task.Meta.Limited {
 		return nil
@@ -91,19 +87,19 @@ func giveBackPasses(u *unit, w Work) error {
 	return err
 }
 
-// left frees the permits of a step that has left a state in which it may hold some, unless it still may.
+// left frees permits that a step cannot hold any more.
 func (g *gates) left(w Work, from task.StepState) {
 	if (from == task.StepEnqueued || from.Leased()) && !w.Step.State.Leased() {
 		g.freed, g.passable = append(g.freed, w.Step.ID), true
 	}
 }
 
-// leftLimits frees the permits of limits of operators of a step whose attempt has ended.
+// leftLimits frees the permits of operators' limits after an attempt.
 func (g *gates) leftLimits(w Work, from task.StepState, by []*knownLimit) {
 	if !from.Leased() || w.Step.State.Leased() {
 		return
 	}
-	if !w.Task.Meta.Limited { // else they are freed with those of gates
+	if !w.Task.Meta.Limited { // else freed with those of gates
 		g.freed = append(g.freed, w.Step.ID)
 	}
 	for _, l := range by {
@@ -111,7 +107,6 @@ func (g *gates) leftLimits(w Work, from task.StepState, by []*knownLimit) {
 	}
 }
 
-// operatorsPermit records a freed permit of a limit of an operator.
 func (g *gates) operatorsPermit(limit int64) {
 	if g.operators == nil {
 		g.operators = map[int64]int{}
@@ -119,7 +114,7 @@ func (g *gates) operatorsPermit(limit int64) {
 	g.operators[limit]++
 }
 
-// enter parks the steps that became ready under limits, and returns the others.
+// enter parks steps under limits, and returns the others.
 func (g *gates) enter(entering []Work) (free []Work, err error) {
 	if err := g.readKeys(entering); err != nil {
 		return nil, err
@@ -143,13 +138,12 @@ func (g *gates) enter(entering []Work) (free []Work, err error) {
 	return free, nil
 }
 
-// park stops a step at a gate.
 func (g *gates) park(w Work, at Gate) error {
 	g.signal(at)
 	return w.Step.Park(task.ParkedLimit(at.No), g.u.order)
 }
 
-// signal marks a gate as one to look at after the commit.
+// signal has a gate looked at after the commit.
 func (g *gates) signal(at Gate) {
 	if g.signals == nil {
 		g.signals = map[int64]Gate{}
@@ -159,7 +153,7 @@ func (g *gates) signal(at Gate) {
 	}
 }
 
-// readKeys reads the contexts of tasks from which the keys of their steps come.
+// readKeys reads the contexts from which the keys of steps come.
 func (g *gates) readKeys(works []Work) error {
 	var bare []*task.Task
 	for _, w := range works {
@@ -178,7 +172,7 @@ func (g *gates) readKeys(works []Work) error {
 	return g.u.rows.readContexts(bare)
 }
 
-// path returns the gates of a step in their order: those that count permits, then rates.
+// path returns the gates of a step: those with permits first, then rates.
 func (g *gates) path(w Work) ([]Gate, error) {
 	var path []Gate
 	if w.Task.Meta.Limited {
@@ -200,13 +194,12 @@ func (g *gates) path(w Work) ([]Gate, error) {
 	return path, nil
 }
 
-// decodedContext is the context of a task, decoded for the keys of its limits.
 type decodedContext struct {
 	from     []byte
 	document any
 }
 
-// document returns the decoded context of a task. Its many steps share it: a context may be large.
+// document decodes a context once for its many steps.
 func (g *gates) document(t *task.Task) any {
 	from := task.Readable(t.Context) // no key has a sensitive value
 	if len(from) == 0 {
@@ -222,7 +215,7 @@ func (g *gates) document(t *task.Task) any {
 	return g.contexts[t.ID].document
 }
 
-// stageOf orders gates: a step that has used a part of a rate waits for nothing else.
+// stageOf puts rates last: a step that has used a rate waits for nothing else.
 func stageOf(g Gate) int {
 	if g.Permits > 0 {
 		return 0
@@ -230,8 +223,7 @@ func stageOf(g Gate) int {
 	return 1
 }
 
-// save gives permits to steps that passed a rate and still wait for a worker, frees permits, and stores the signals of
-// the unit.
+// save gives permits to steps that passed a rate and wait for a worker, frees permits, and stores the signals.
 func (g *gates) save() error {
 	var waiting []Permit
 	for _, p := range g.passing {
@@ -270,5 +262,4 @@ func (g *gates) save() error {
 	return g.u.e.gateRows.Signal(g.u.ctx, g.u.tx, list)
 }
 
-// stirred reports whether gates are to be looked at after the commit.
 func (g *gates) stirred() bool { return g.passable || len(g.signals) > 0 }

@@ -7,23 +7,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// readySteps are the steps that became ready in a unit, and the polls that it serves. It
-// belongs to one unit and is used by one goroutine.
+// readySteps are the steps that became ready in a unit, and the polls that it serves. One goroutine uses it.
 type readySteps struct {
 	u *unit
 
 	steps    []Work
-	entering []Work         // became ready, and a feature may hold them back
+	entering []Work         // ready, but a feature may hold them back
 	pollers  []*poller      // waiting polls that the unit serves
-	vacant   map[int64]bool // routes already checked: no step was ready there before
+	vacant   map[int64]bool // routes checked to have had no ready step
 
-	// permit allows the unit to hand out steps of the store, if permitted; asked is set once it was requested.
+	// permit allows handing out steps of the store, if permitted; asked: it was requested.
 	permit    permit
 	permitted bool
 	asked     bool
 }
 
-// add takes a step that has become ready.
 func (rs *readySteps) add(w Work) {
 	if traitsOf(w.Task)&rs.u.e.kernel.holds != 0 {
 		rs.entering = append(rs.entering, w)
@@ -32,13 +30,10 @@ func (rs *readySteps) add(w Work) {
 	rs.steps = append(rs.steps, w)
 }
 
-// pass lets the steps that became ready go on: to waiting polls, or to the queue.
-//
-// It gives steps directly to waiting pollers, in the transaction that made them ready. This saves one commit before the
-// handler starts, and the way through the queue. It does so only where no step was ready before, or where a claim under
-// way is about to take all that were, so that no step is overtaken by more than a moment. The unit's steps are handed
-// out lowest key first. A step that finds no poller, and each one if the unit queues, is counted in wake.queued, by
-// which the commit wakes pollers to look for it.
+// pass gives ready steps to waiting polls, or to the queue.
+// A direct hand-off in the same transaction saves one commit and the way through the queue. It happens only where no
+// step was ready before, or a claim under way is about to take all that were, so that no step is overtaken for long.
+// Steps are handed out lowest key first. wake.queued counts the others, so that the commit wakes pollers for them.
 func (rs *readySteps) pass(queues bool) error {
 	if len(rs.entering) > 0 {
 		entering := rs.entering
@@ -58,7 +53,7 @@ func (rs *readySteps) pass(queues bool) error {
 	var handOffs []handOff
 	for _, w := range rs.steps {
 		if !w.Step.OnRoute() {
-			continue // moved on in the same transaction, or parked
+			continue // moved on in this transaction, or parked
 		}
 		rs.u.e.queue.becameReady(rs.u, w)
 		to, err := rs.takerOf(w, queues)
@@ -82,7 +77,7 @@ func (rs *readySteps) pass(queues bool) error {
 	return rs.deliver(handOffs)
 }
 
-// takerOf returns the poller that gets a ready step at once, nil if the step goes to the queue.
+// takerOf returns the poller that gets a ready step directly, or nil.
 func (rs *readySteps) takerOf(w Work, queues bool) (*poller, error) {
 	route := w.Step.RouteID
 	if queues || !rs.handsOut() || rs.u.e.catalog.isClosed(route) || rs.u.e.catalog.limitsOn(route) != nil {
@@ -95,8 +90,8 @@ func (rs *readySteps) takerOf(w Work, queues bool) (*poller, error) {
 	return p, err
 }
 
-// handsOut reports whether the transaction may hand out steps of the store.
-// A dispatcher may own the order of steps; then the store must not hand out any. The permit is valid for the unit.
+// handsOut reports whether the transaction may hand out steps of the store, which it must not while a dispatcher owns
+// their order.
 func (rs *readySteps) handsOut() bool {
 	if rs.asked {
 		return rs.permitted
@@ -106,14 +101,13 @@ func (rs *readySteps) handsOut() bool {
 	return rs.permitted
 }
 
-// handOff is a step and the poller that receives it.
 type handOff struct {
 	Work
 	to *poller
 }
 
-// waitingPoller returns a poller with room that may take a step of the route and level, or nil.
-// Each reserved poller is given back at the end of the unit, with steps or without.
+// waitingPoller reserves a poller with room for a step of the route and level, or returns nil. The end of the unit
+// releases it.
 func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 	for _, p := range rs.pollers {
 		if p.promises(level, rs.u.e.cfg.Scheduling.FairnessWindow) && rs.vacant[route] && p.serves(route) {
@@ -143,7 +137,6 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 	return p, nil
 }
 
-// setVacant remembers whether a step was ready on a route before.
 func (rs *readySteps) setVacant(route int64, vacant bool) {
 	if rs.vacant == nil {
 		rs.vacant = map[int64]bool{}
@@ -151,8 +144,8 @@ func (rs *readySteps) setVacant(route int64, vacant bool) {
 	rs.vacant[route] = vacant
 }
 
-// deliver sends the pollers their steps. It reads what the leases need for all steps at once.
-// A damaged step gives no lease; its poller may get another one.
+// deliver sends the pollers their steps, with one read for all. A damaged step gives no lease; its poller may get
+// another one.
 func (rs *readySteps) deliver(handOffs []handOff) error {
 	steps, works := make([]*task.Step, len(handOffs)), make([]Work, len(handOffs))
 	for i, g := range handOffs {
@@ -166,7 +159,7 @@ func (rs *readySteps) deliver(handOffs []handOff) error {
 	}
 	var bare []*task.Task
 	for _, g := range handOffs {
-		// a task that is not loaded is being submitted now, with its context
+		// a task that is not loaded is being submitted, with its context
 		if _, stored := rs.u.rows.tasks[g.Task.ID]; stored && g.Task.Context == nil {
 			bare = append(bare, g.Task)
 		}
@@ -186,8 +179,7 @@ func (rs *readySteps) deliver(handOffs []handOff) error {
 	return nil
 }
 
-// releasePollers releases the pollers of a transaction that was not committed: they look for work again.
-// What they were handed was never committed.
+// releasePollers makes the pollers of a transaction that was not committed look for work again.
 func (rs *readySteps) releasePollers() {
 	for _, p := range rs.pollers {
 		p.handed = nil

@@ -8,24 +8,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// HeldTask is a task and the leases of a worker on its steps. Leases is empty when the worker
-// holds no step of the task.
+// HeldTask is a task and a worker's leases on its steps.
 type HeldTask struct {
 	Task     feed.TaskStatus
-	Template *task.Template // nil: there is no such task within the limits of the request's key
+	Template *task.Template // nil: no such task within the key's reach
 	Leases   []PresentedLease
 }
 
-// PresentedLease is a lease in the form that its holder presents.
+// PresentedLease is a lease as its holder presents it.
 type PresentedLease struct {
 	Step  task.ID
 	Token string
 }
 
-// HeldOf returns the state of each of the tasks, in order, and the leases of a worker on its
-// steps. It takes two queries to the store and one to the dispatcher, whatever the number of
-// tasks. NotFound: the worker is unknown. A task that does not exist has a nil Template.
-// A task that is named twice has the same answer twice.
+// HeldOf returns the state of each task, in order, with the worker's leases on its steps, in two queries to the store
+// and one to the dispatcher. NotFound: the worker is unknown. A task that does not exist has a nil Template.
 func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]HeldTask, error) {
 	w, err := e.ReachedWorker(ctx, worker)
 	if err != nil || len(ids) == 0 {
@@ -46,7 +43,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 			return nil, err
 		}
 		if key := access.From(ctx); key.Limited() && !key.Reaches(t.Namespace) {
-			continue // as one that does not exist
+			continue
 		}
 		of[s.ID], sized = &HeldTask{Task: s, Template: t}, append(sized, Sized{s.ID, len(t.Steps)})
 	}
@@ -69,11 +66,10 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	return out, nil
 }
 
-// Loads counts the steps that workers hold, by their numbers, in the store and in the dispatcher; workers that hold
-// none are left out. When the dispatcher cannot be reached, its leases are not counted.
-// Counting reads all leases, so callers that poll should not ask for it.
+// Loads counts the steps held in the store and the dispatcher, by worker, without zeros. It omits leases in a
+// dispatcher that is out of reach. It reads all leases, so callers that poll should avoid it.
 func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
-	e.queue.flush() // leases that have ended must not be counted
+	e.queue.flush() // ended leases must not count
 	there, err := e.queue.held(ctx)
 	if err != nil {
 		return nil, err
@@ -88,9 +84,8 @@ func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
 	return loads, nil
 }
 
-// FailuresOf returns how many attempts of a worker have failed in a row, of those that its circuit breaker counts and
-// that ended in this process. When the breaker opens, the count starts again. 0 also for a worker that this process
-// does not know.
+// FailuresOf returns how many consecutive attempts of a worker failed, as its circuit breaker counts them in this
+// process. The count restarts when the breaker opens.
 func (e *Engine) FailuresOf(w *task.Worker) int {
 	b := e.breakers
 	if !b.on() {

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// What a worker holds in the dispatcher counts as what it holds in the store.
+// Leases in the dispatcher count like leases in the store.
 func TestHeldInTheDispatcher(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t, engine.Options{Dispatcher: memory.NewServer().Open()})

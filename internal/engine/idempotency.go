@@ -19,21 +19,20 @@ import (
 // KeyName names an idempotency key.
 type KeyName struct{ Namespace, Key string }
 
-// Binding is the task that an idempotency key is bound to.
+// Binding is the task to which an idempotency key is bound.
 type Binding struct {
 	Task task.ID
-	// Hash is the hash of the submission made with the key; "" where none was stored.
+	// Hash of the submission made with the key, or "".
 	Hash string
 }
 
-// KeyAsk requests an idempotency key. The task need not exist yet: its ID is chosen before its
-// row is written.
+// KeyAsk requests a key. The task's row may be written later.
 type KeyAsk struct {
 	Name KeyName
 	To   Binding
 }
 
-// KeyAnswer is the answer to a KeyAsk. Taken: the key is already bound, to Bound.
+// KeyAnswer answers a KeyAsk. Taken: the key is already bound, to Bound.
 type KeyAnswer struct {
 	Bound Binding
 	Taken bool
@@ -42,18 +41,17 @@ type KeyAnswer struct {
 // ErrKeyLocked reports that an open transaction is binding the idempotency key.
 var ErrKeyLocked = errors.New("the idempotency key is being bound by another transaction")
 
-// keyName is the name of a draft's idempotency key.
 func (d *draft) keyName() KeyName { return KeyName{d.template.Namespace, d.in.IdempotencyKey} }
 
-// heldKey is an idempotency key that a transaction has requested.
+// heldKey is a key that a transaction has requested.
 type heldKey struct {
 	bound Binding
-	owner *draft // the first submission with the key, while the key is bound to it; else nil
-	// slot is the unique key that answered the owner: its task is that of the idempotency key too.
+	owner *draft // the first submission with the key, while bound to it; else nil
+	// slot is the unique key that answered the owner; its task is also that of the idempotency key.
 	slot *uniqueSlot
 }
 
-// takeKeys binds the idempotency keys of all drafts, or of none. Of several drafts with one key, the first gets it.
+// takeKeys binds the keys of all drafts, or of none. Of drafts with one key, the first gets it.
 func (b *builder) takeKeys(drafts []*draft, patient bool) error {
 	var asks []KeyAsk
 	var owners []*draft
@@ -87,15 +85,13 @@ func (b *builder) takeKeys(drafts []*draft, patient bool) error {
 	return nil
 }
 
-// expires is the end of the window of keys that are bound now.
 func (b *builder) expires() task.Instant { return b.u.now.Add(b.u.e.cfg.IdempotencyWindow) }
 
-// maxLocked is the number of calls of one batch that may find their keys locked before the remaining calls are put off
-// untried.
+// maxLocked is the number of calls of a batch with locked keys after which the rest is put off untried.
 const maxLocked = 16
 
-// reserve binds the idempotency keys and the unique keys of drafts. Where an open transaction elsewhere binds one of
-// them, only a patient caller waits; others get ErrKeyLocked.
+// reserve binds idempotency keys and unique keys. If an open transaction elsewhere binds one, only a patient caller
+// waits; others get ErrKeyLocked.
 func (b *builder) reserve(drafts []*draft, patient bool) error {
 	if err := b.takeKeys(drafts, patient); err != nil {
 		return err
@@ -103,11 +99,10 @@ func (b *builder) reserve(drafts []*draft, patient bool) error {
 	return b.takeUnique(drafts, patient)
 }
 
-// takeKeysOf binds the keys of many calls, and reports which calls must come again, because an
-// open transaction elsewhere is binding one of their keys and may stay open for any time. The
-// other calls do not wait for it. The first attempt takes the keys of all calls in one
-// statement; only if one of them is locked are the calls tried one by one.
-// A call that must come again may leave its idempotency keys bound to tasks that do not exist: such a key is free.
+// takeKeysOf binds the keys of many calls, and reports which must come again because an open transaction is binding
+// one of their keys, perhaps for long. The first attempt takes all keys in one statement; only if one is locked are
+// calls tried singly. A call that must come again may leave keys bound to tasks that do not exist: such keys are
+// free.
 func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	locked = make([]bool, len(calls))
 	if err := b.reserve(slices.Concat(calls...), false); !errors.Is(err, ErrKeyLocked) {
@@ -133,7 +128,7 @@ func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	return locked, nil
 }
 
-// existing finds the task that an idempotency key is bound to; if there is none, it returns the ID bound to the key.
+// existing finds the task of an idempotency key, or returns the ID bound to the key.
 func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err error) {
 	u, held := b.u, b.keys[d.keyName()]
 	if held.slot != nil {
@@ -145,7 +140,7 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 	if held.owner == d {
 		return r, held.bound.Task, false, nil
 	}
-	for _, t := range b.tasks { // submitted a moment ago, in this transaction
+	for _, t := range b.tasks { // submitted in this transaction
 		if t.ID == held.bound.Task {
 			return u.e.known(d, t, held.bound), id, true, nil
 		}
@@ -155,7 +150,7 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 		return r, id, false, err
 	}
 	if t == nil || u.e.keyIsFree(t.State) && !d.in.Meta.Intake.Same(t.Meta.Intake) {
-		// the task was deleted, or its key may be reused: bind the key anew
+		// the task was deleted, or its key may be reused: bind it anew
 		id = u.e.store.IDs().Take(u.now.Time(), len(d.steps)+1)
 		*held = heldKey{bound: Binding{Task: id, Hash: d.hash}, owner: d}
 		return r, id, false, u.e.keyStore.BindKey(u.ctx, u.tx, d.keyName(), held.bound, b.expires())
@@ -163,21 +158,19 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 	return u.e.known(d, t, held.bound), id, true, nil
 }
 
-// keyIsFree reports whether the idempotency key of a task in a state may be bound to another task.
 func (e *Engine) keyIsFree(s task.State) bool { return s.Terminal() && e.cfg.ResubmitAfterTerminal }
 
-// known answers a submission whose key is bound to a task. It is no error to send the same
-// submission twice: the receipt then names the task with Created false.
+// known answers a repeated submission with the existing task and Created false.
 func (e *Engine) known(d *draft, t *task.Task, bound Binding) Receipt {
 	r := Receipt{ID: t.ID, State: t.State}
-	if d.in.Meta.Intake.Same(t.Meta.Intake) { // settings of the intake may have changed since
+	if d.in.Meta.Intake.Same(t.Meta.Intake) { // the intake's settings may have changed since
 		return r
 	}
 	r.Err = e.mismatch(d, bound)
 	return r
 }
 
-// mismatch refuses a submission whose key was used for a different one, if that is configured.
+// mismatch refuses another submission under a used key, if so configured.
 func (e *Engine) mismatch(d *draft, bound Binding) error {
 	if e.cfg.IdempotencyMismatch != settings.MismatchConflict || bound.Hash == "" || bound.Hash == d.hash {
 		return nil
@@ -189,8 +182,7 @@ func (e *Engine) mismatch(d *draft, bound Binding) error {
 			{Location: at, Message: fmt.Sprintf("names the task %s, which was submitted with another body", bound.Task)}}}
 }
 
-// knownKeys returns the drafts whose idempotency keys are bound to existing tasks, which would be the answer to a
-// submission.
+// knownKeys returns the drafts whose idempotency keys are bound to existing tasks.
 func (e *Engine) knownKeys(ctx context.Context, drafts []*draft) (map[*draft]bool, error) {
 	var names []KeyName
 	for _, d := range drafts {
@@ -226,14 +218,12 @@ func (e *Engine) knownKeys(ctx context.Context, drafts []*draft) (map[*draft]boo
 	return out, nil
 }
 
-// hashOf hashes the content of a submission, to tell a repeated submission from a different one
-// under the same key. The formatting of its JSON and the order of capabilities do not matter;
-// neither do its trace and the API that it came through. The first 16 bytes of the SHA-256 are
-// enough: the hash tells apart submissions under one key, and an attacker would only confuse
-// its own.
+// hashOf hashes a submission, to detect another one under the same key. JSON formatting, the order of capabilities,
+// the trace and the API do not matter. 16 bytes of the SHA-256 are enough, because an attacker could only confuse
+// submissions under its own key.
 func (e *Engine) hashOf(in *Submission) (string, error) {
 	body := struct {
-		Form         int // version of the hashed form: hashes of different forms must not be equal by chance
+		Form         int // separates versions of the hashed form
 		Name         string
 		TaskType     string
 		Version      string
@@ -252,7 +242,7 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 		[]string{in.CorrelationID, in.Meta.ParentCorrelationID, in.Meta.Initiator, in.Meta.SourceSystem, in.Meta.Reason},
 		in.Meta.Tags, in.Meta.Estimate,
 	}
-	if in.Meta.OrderingKey != "" { // only then: the hashes of all other submissions are stored without it
+	if in.Meta.OrderingKey != "" { // conditional, so that stored hashes of other submissions stay valid
 		body.Labels = append(body.Labels, in.Meta.OrderingKey)
 	}
 	if in.Meta.Deadline != 0 {
@@ -264,7 +254,7 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 	if level, ok := e.Level(in.Priority); ok && in.Priority != "" {
 		body.Priority = e.PriorityName(level)
 	}
-	// An encoded value has other bytes each time: what the server cannot read is not compared.
+	// An encoded value has other bytes each time, so it is not compared.
 	readable, err := envelope.Rewrite(in.Context, func(_ string, e envelope.Envelope) ([]byte, error) {
 		return json.Marshal("codec " + e.Codec)
 	})
@@ -282,7 +272,7 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:16]), nil
 }
 
-// canonicalJSON writes a document with sorted keys and without white space. Numbers keep their spelling: 1.0 is not 1.
+// canonicalJSON sorts keys and drops white space. Numbers keep their spelling: 1.0 is not 1.
 func canonicalJSON(document []byte) ([]byte, error) {
 	if document == nil {
 		return nil, nil

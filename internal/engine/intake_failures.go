@@ -18,7 +18,7 @@ func intakesFeature() feature {
 	}
 }
 
-// failedIntakes are tasks that were made of messages and are in error: the broker may want to know.
+// failedIntakes are failed tasks that were made of messages, of which the broker is notified.
 type failedIntakes struct {
 	u     *unit
 	sends []deadletter.Send

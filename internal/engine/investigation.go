@@ -13,29 +13,29 @@ import (
 // QueuedCase is a pending case in the order of urgency.
 type QueuedCase struct {
 	Case  *task.Case // without its snapshot
-	Task  *task.Task // in its current state
+	Task  *task.Task
 	Open  time.Duration
-	Score float64 // the base of the reason, plus the minutes since it was opened
-	// Recovered: its task continues or is complete; only the case remains to be resolved.
+	Score float64 // base of the reason, plus minutes since it was opened
+	// Recovered: the task continues or is complete, and its case is to be resolved.
 	Recovered bool
 }
 
-// InvestigationQueue returns pending cases, the most urgent first. Invalid: a limit or offset
-// out of bounds. The store sorts by urgency, because the page is a small part of the queue.
+// InvestigationQueue returns pending cases, sorted by the store, the most urgent first. Invalid: a limit or offset
+// out of bounds.
 func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]QueuedCase, error) {
 	if err := check.Page(f.Limit, f.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
 	if f.Status != "" && f.Status != task.CasePending {
-		return nil, nil // resolved cases are in no queue
+		return nil, nil // resolved cases are not queued
 	}
-	f.Bytes = -1 // metadata is not shown
+	f.Bytes = -1
 	bases := e.cfg.Cases.PriorityBases
 	cases, err := e.caseReader.UrgentCases(ctx, f, bases)
 	if err != nil {
 		return nil, err
 	}
-	// Score and order agree: both grow with the age, and the bases are those of the query.
+	// Score and order agree: both grow with the age, and use the same bases.
 	now := e.instant()
 	queue := make([]QueuedCase, len(cases))
 	for i, c := range cases {
@@ -45,8 +45,7 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 	return e.withTasks(ctx, queue)
 }
 
-// withTasks adds the tasks; a case whose task was deleted meanwhile is left out.
-// It keeps the order of the queue, which is by urgency.
+// withTasks leaves out cases of deleted tasks, and keeps the order.
 func (e *Engine) withTasks(ctx context.Context, queue []QueuedCase) ([]QueuedCase, error) {
 	ids := make([]task.ID, len(queue))
 	for i, q := range queue {

@@ -10,8 +10,7 @@ import (
 
 var updateOrder = flag.Bool("update-order", false, "write the order of stages anew")
 
-// TestOrderOfStages keeps the order in which a transaction stores its changes and locks rows, and that of what follows
-// its commit, as a text that can be read in one go.
+// The golden file shows the order in which a transaction stores changes and locks rows, and of the follow-ups.
 func TestOrderOfStages(t *testing.T) {
 	k, err := newKernel(features())
 	if err != nil {
@@ -41,7 +40,6 @@ func TestOrderOfStages(t *testing.T) {
 	}
 }
 
-// TestEqualRanks are refused: the order of the two would be an accident.
 func TestEqualRanks(t *testing.T) {
 	for _, double := range []feature{
 		{stages: []stage{{rank: rankRows, name: "a"}, {rank: rankRows, name: "b"}}},

@@ -1,6 +1,5 @@
 package engine
 
-// kernelWork is what each engine does at the end of a transaction, whatever its features.
 func kernelWork() feature {
 	return feature{
 		name: "kernel",

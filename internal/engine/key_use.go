@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// NoteKeyUse records that the request's key is in use on a node. The caller decides how often
-// that is stored; without a key nothing is stored. The record is an act in the audit trail.
-// It shows which keys can be withdrawn, and from where they are used.
+// NoteKeyUse stores an act that the request's key is in use on a node, to show which keys can be withdrawn. The
+// caller decides how often; without a key nothing is stored.
 func (e *Engine) NoteKeyUse(ctx context.Context, node string) error {
 	key := KeyOf(ctx)
 	if key == "" {

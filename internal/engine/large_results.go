@@ -13,29 +13,28 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Large results: those above Limits.PayloadBytes, kept in the blob store. A worker sends one under its lease, and then
+// Large results, above Limits.PayloadBytes, are kept in the blob store. A worker sends one under its lease, then
 // settles the step with its key. See docs/design/0055-large-results.md.
 
 const (
-	// maxLargeKey bounds the key of a large result.
 	maxLargeKey = 200
-	// maxLargeSent bounds the large results of a step that were sent and are not deleted yet.
+	// maxLargeSent bounds the large results of a step that are not deleted yet.
 	maxLargeSent = 20
-	// largeGrace is how long a large result is kept at least that was sent and never settled with; longer, while its
-	// lease may be in force.
+	// largeGrace is the minimum time for which an unsettled large result is kept; it stays while its lease may be in
+	// force.
 	largeGrace = 24 * time.Hour
-	// largeRetry is the pause asked of workers while the blob store does not work.
+	// largeRetry is the pause of workers while the blob store fails.
 	largeRetry = time.Second
 )
 
-// LargeContent is a large result that a worker sends: checked JSON.
+// LargeContent is a worker's large result: checked JSON.
 type LargeContent struct {
 	Content io.ReadSeeker
 	Bytes   int64
 	Sum     [32]byte // SHA-256
 }
 
-// MaxLargeResult is the size of the largest result that is taken, in bytes; 0 without a blob store.
+// MaxLargeResult is the largest accepted result in bytes; 0 without a blob store.
 func (e *Engine) MaxLargeResult() int {
 	if e.blobs == nil {
 		return 0
@@ -43,11 +42,10 @@ func (e *Engine) MaxLargeResult() int {
 	return max(e.cfg.Limits.LargeResultBytes, e.cfg.Limits.PayloadBytes)
 }
 
-// SendLargeResult stores a large result of a step whose lease is in force, and renews the lease. The step then settles
-// with its key; until then nothing refers to it. Sending the same content again is harmless. The object is noted in the
-// database before it is stored, so that it is found if nothing ever refers to it. TooLarge: there is no blob store, the
-// result is larger than it takes, or the template has sensitive fields. Unavailable: the blob store does not work.
-// StaleToken: the lease is over.
+// SendLargeResult stores a large result under a lease in force, and renews the lease. The step then settles with its
+// key. Repeating it is harmless. The object is noted in the database before it is stored, so that it is found if
+// nothing ever refers to it. TooLarge: no blob store, a result beyond its limit, or a template with sensitive fields.
+// Unavailable: the blob store fails. StaleToken: the lease is over.
 func (e *Engine) SendLargeResult(ctx context.Context, ref LeaseRef, c LargeContent) (*task.LargeResult, error) {
 	if most := e.MaxLargeResult(); most == 0 {
 		return nil, task.Errorf(task.TooLarge, "the result has %d bytes, and the server takes %d: it has no store for "+
@@ -69,7 +67,7 @@ func (e *Engine) SendLargeResult(ctx context.Context, ref LeaseRef, c LargeConte
 	return l, nil
 }
 
-// holds returns why a lease is not in force. It renews one that is.
+// holds renews a lease, or returns why it is not in force.
 func (e *Engine) holds(ctx context.Context, ref LeaseRef) error {
 	answers, err := e.renew(ctx, ref.Worker, []LeaseRef{ref})
 	switch {
@@ -83,7 +81,6 @@ func (e *Engine) holds(ctx context.Context, ref LeaseRef) error {
 	return nil
 }
 
-// noteLarge adds a large result to the list of those that are sent.
 func noteLarge(u *unit, l *task.LargeResult) error {
 	works, err := u.rows.load([]task.ID{l.Step})
 	if err != nil {
@@ -109,7 +106,7 @@ func noteLarge(u *unit, l *task.LargeResult) error {
 		"sent already, or this one is about to be deleted", maxLargeSent, l.Step)}
 }
 
-// blobsDown is the error for a blob store that does not work. Its cause stays behind: it may name hosts and files.
+// blobsDown hides the cause, which may name hosts and files.
 func blobsDown(verb string, err error) error {
 	return &task.Error{Code: task.Unavailable, RetryAfter: largeRetry, Err: err,
 		Message: "cannot " + verb + " a large result: the blob store does not work",
@@ -125,14 +122,13 @@ func takeLarge(u *unit, r *Result) (*task.LargeResult, error) {
 	return u.e.largeResults.TakeLargeResult(u.ctx, u.tx, r.Large)
 }
 
-// noLargeResult refuses a reference that leads nowhere.
 func noLargeResult(r *Result) error {
 	return &task.Error{Code: task.Invalid, Message: "no large result of this reference was sent under the lease of step " +
 		r.Step.String(), Hint: "send the result, and settle with the reference in the answer"}
 }
 
-// LargeResult opens the large result of a step of a task, and returns what is known of it. NotFound: there is no such
-// step, its result is none, or the object is gone. Unavailable: the blob store does not work.
+// LargeResult opens the large result of a step. NotFound: no such step, no large result, or the object is gone.
+// Unavailable: the blob store fails.
 func (e *Engine) LargeResult(ctx context.Context, taskID, stepID task.ID) (io.ReadCloser, *task.LargeResult, error) {
 	_, steps, err := e.Steps(ctx, taskID)
 	if err != nil {
@@ -146,7 +142,7 @@ func (e *Engine) LargeResult(ctx context.Context, taskID, stepID task.ID) (io.Re
 	return nil, nil, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
 }
 
-// LargeParentResult opens the large result of a direct dependency of a step whose lease is in force; it renews the
+// LargeParentResult opens the large result of a direct dependency of a step whose lease is in force, and renews the
 // lease.
 func (e *Engine) LargeParentResult(ctx context.Context, ref LeaseRef, parent string,
 ) (io.ReadCloser, *task.LargeResult, error) {
@@ -185,7 +181,6 @@ func (e *Engine) LargeParentResult(ctx context.Context, ref LeaseRef, parent str
 	return e.openLarge(ctx, from)
 }
 
-// openLarge opens the large result of a step.
 func (e *Engine) openLarge(ctx context.Context, s *task.Step) (io.ReadCloser, *task.LargeResult, error) {
 	l := task.LargeResultOf(s.ID, s.Result)
 	if l == nil {
@@ -206,13 +201,11 @@ func (e *Engine) openLarge(ctx context.Context, s *task.Step) (io.ReadCloser, *t
 	return content, l, nil
 }
 
-// sweepBatch bounds the large results that are deleted in one round.
 const sweepBatch = 100
 
-// SweepLargeResults deletes large results that nothing refers to: those of deleted tasks and of steps that ran again,
-// and those that were sent a day ago, under a lease that is over, and never settled with. It returns how many, and
-// whether there may be more. An object is deleted after the list says so, so that no result can refer to it any more;
-// if that fails, it is tried again.
+// SweepLargeResults deletes large results that nothing refers to: of deleted tasks, of steps that ran again, and
+// those sent a day ago and never settled, whose lease is over. It returns how many, and whether there may be more.
+// The list is updated first, so that no result can refer to a deleted object; a failed deletion is repeated.
 func (e *Engine) SweepLargeResults(ctx context.Context) (n int, more bool, err error) {
 	if e.blobs == nil {
 		return 0, false, nil
@@ -246,7 +239,7 @@ func (e *Engine) SweepLargeResults(ctx context.Context) (n int, more bool, err e
 	for _, key := range doomed {
 		if failed = e.blobs.Delete(ctx, key); failed != nil {
 			failed = fmt.Errorf("delete a large result: %w", failed)
-			break // the others would fail as well
+			break // the others would fail too
 		}
 		gone = append(gone, key)
 	}
@@ -258,13 +251,12 @@ func (e *Engine) SweepLargeResults(ctx context.Context) (n int, more bool, err e
 	return len(gone), len(unused) == sweepBatch && failed == nil && err == nil, errors.Join(failed, err)
 }
 
-// largeError says that an expression reads a large result.
+// largeError means that an expression reads a large result.
 type largeError struct {
 	step  string
 	bytes int64
 }
 
-// Error implements error.
 func (l *largeError) Error() string {
 	return fmt.Sprintf("the result of step %s has %d bytes and is kept in the blob store; expressions read results of up "+
 		"to limits.payload_bytes: let the step return what they need, and a further step the rest", l.step, l.bytes)

@@ -61,14 +61,12 @@ func (s *shelf) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// keys are those of the objects, in order.
 func (s *shelf) keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.objects))
 }
 
-// largeRig is an engine with a blob store and a worker.
 type largeRig struct {
 	*testing.T
 	e      *engine.Engine
@@ -97,7 +95,6 @@ func (r *largeRig) must(err error) {
 	}
 }
 
-// template registers a template and submits a task of it.
 func (r *largeRig) task(t *task.Template) task.ID {
 	r.Helper()
 	t.Namespace = engine.DefaultNamespace
@@ -109,7 +106,6 @@ func (r *largeRig) task(t *task.Template) task.ID {
 	return submit(r.T, r.e, engine.Submission{Name: t.Name, Version: t.Version})[0].ID
 }
 
-// poll claims the next step and starts it.
 func (r *largeRig) poll() engine.Lease {
 	r.Helper()
 	leases, _, err := r.e.Poll(r.Context(), r.worker.ID, 1, 0, true)
@@ -124,13 +120,12 @@ func (r *largeRig) ref(l *engine.Lease) engine.LeaseRef {
 	return r.e.LeaseOf(l.Step.ID, r.worker.No, r.e.Token(&l.Step))
 }
 
-// send sends a large result under a lease.
 func (r *largeRig) send(l engine.Lease, content string) (*task.LargeResult, error) {
 	return r.e.SendLargeResult(r.Context(), r.ref(&l), engine.LargeContent{Content: strings.NewReader(content),
 		Bytes: int64(len(content)), Sum: sha256.Sum256([]byte(content))})
 }
 
-// settle completes a step with a reference, and returns the answer.
+// settle completes a step with a reference.
 func (r *largeRig) settle(l engine.Lease, key string) engine.Answer {
 	r.Helper()
 	ref := r.ref(&l)
@@ -140,7 +135,7 @@ func (r *largeRig) settle(l engine.Lease, key string) engine.Answer {
 	return answers[0]
 }
 
-// sweep deletes what nothing refers to, and returns the keys that remain.
+// sweep returns the remaining keys.
 func (r *largeRig) sweep() []string {
 	r.Helper()
 	_, _, err := r.e.SweepLargeResults(r.Context())
@@ -148,7 +143,7 @@ func (r *largeRig) sweep() []string {
 	return r.shelf.keys()
 }
 
-// longText is a JSON document above the inline limit.
+// longText is above the inline limit.
 var longText = `"` + strings.Repeat("x", 500) + `"`
 
 func two(name string) *task.Template {
@@ -156,8 +151,7 @@ func two(name string) *task.Template {
 		{Name: "use", Handler: "use", Dependencies: []string{"make"}}}}
 }
 
-// TestLargeResult: a step completes with a result in the blob store, and a dependant reads it, also where a dispatcher
-// has the leases.
+// A dependant reads the large result of a step, with and without a dispatcher.
 func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]engine.Dispatcher{"Native": nil, "Dispatcher": memory.NewServer().Open()} {
@@ -206,8 +200,6 @@ func TestLargeResult(t *testing.T) {
 	}
 }
 
-// TestLargeResultRefused: what is too large, under a lease that is over, of a task with sensitive fields, or never sent
-// under this lease.
 func TestLargeResultRefused(t *testing.T) {
 	t.Parallel()
 	r := newLargeRig(t, engine.Options{})
@@ -270,8 +262,7 @@ func TestLargeResultRefused(t *testing.T) {
 	}
 }
 
-// TestLargeResultsAreSwept: objects that nothing refers to are deleted, those that are in use stay, whatever fails in
-// between.
+// Unreferenced objects are deleted and others stay, even after failures.
 func TestLargeResultsAreSwept(t *testing.T) {
 	t.Parallel()
 	r := newLargeRig(t, engine.Options{})
@@ -279,7 +270,7 @@ func TestLargeResultsAreSwept(t *testing.T) {
 	l := r.poll()
 	sent, err := r.send(l, longText)
 	r.must(err)
-	unused, err := r.send(l, longText+" ") // as if the worker had died before it settled, in the eyes of the store
+	unused, err := r.send(l, longText+" ") // as if the worker had died before it settled
 	r.must(err)
 	if a := r.settle(l, sent.Key); a.Err != nil {
 		t.Fatal(a.Err)
@@ -305,7 +296,7 @@ func TestLargeResultsAreSwept(t *testing.T) {
 	}
 }
 
-// TestLargeResultsOfLongLeases: what was sent stays as long as its lease may be in force, and not longer.
+// An object stays exactly as long as its lease may be in force.
 func TestLargeResultsOfLongLeases(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]engine.Dispatcher{"Native": nil, "Dispatcher": memory.NewServer().Open()} {
@@ -346,7 +337,7 @@ func TestLargeResultsOfLongLeases(t *testing.T) {
 	}
 }
 
-// TestLargeResultStoreIsDown: the worker hears that it may try again, keeps its lease, and loses nothing.
+// The worker may try again, keeps its lease, and loses nothing.
 func TestLargeResultStoreIsDown(t *testing.T) {
 	t.Parallel()
 	r := newLargeRig(t, engine.Options{})
@@ -377,8 +368,8 @@ func TestLargeResultStoreIsDown(t *testing.T) {
 	}
 }
 
-// TestLargeResultsInExpressions: a condition reads the state of a step with a large result, and fails clearly if it
-// reads the result; so does a list of items.
+// A condition may read the state of a step with a large result; reading the result fails clearly, as in a list of
+// items.
 func TestLargeResultsInExpressions(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]task.StepState{

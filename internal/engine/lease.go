@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// LeaseRef names a lease. The API decodes it from a token, which carries all but the step; see
-// token.go.
+// LeaseRef names a lease. The API decodes it from a token, which has all but the step; see token.go.
 type LeaseRef struct {
 	Step   task.ID
-	Token  int64        // its number; 0: of no lease that ever existed
-	Worker int64        // number of the worker that claims to hold it; 0: not known
-	At     task.Instant // when it was handed out; 0: not known
+	Token  int64        // 0: no lease
+	Worker int64        // of the worker that claims to hold it; 0: unknown
+	At     task.Instant // when it was handed out; 0: unknown
 }
 
 // LeaseStatus is the state of a lease.
@@ -25,11 +24,10 @@ type LeaseStatus string
 const (
 	Held      LeaseStatus = "held"
 	Cancelled LeaseStatus = "cancelled" // the task was cancelled: stop
-	Lost      LeaseStatus = "lost"      // settled, or leased to another worker: stop, do not report
+	Lost      LeaseStatus = "lost"      // settled or leased again: stop, do not report
 )
 
-// LeaseAnswer is the state of one lease after a verb. Times are 0 where there is none: an
-// attempt without a time-out has no deadline.
+// LeaseAnswer is the state of a lease after a verb. DeadlineAt is 0 without a time-out.
 type LeaseAnswer struct {
 	Step       task.ID
 	Status     LeaseStatus
@@ -38,24 +36,23 @@ type LeaseAnswer struct {
 	Err        error // *task.Error when the lease is lost
 }
 
-// leaseCall is one caller's start, progress or heartbeat. Either refs is given, or all.
+// leaseCall is one caller's start, progress or heartbeat, with either refs or all.
 type leaseCall struct {
 	refs     []LeaseRef
-	all      int64 // heartbeat of every lease of the worker with this number
+	all      int64 // the worker's number: every lease of it
 	progress *Progress
 }
 
-// Progress is the progress of a step. Checkpoint is JSON that the next attempt receives: nil leaves the last one as it
-// is, null deletes it. A report of a checkpoint alone, with neither Percent nor Note, leaves these as they are.
+// Progress is the progress of a step. Checkpoint is JSON for the next attempt: nil keeps the last one, null deletes
+// it. With a checkpoint alone, Percent and Note stay as they are.
 type Progress struct {
 	Percent    int
 	Note       string
 	Checkpoint []byte
 }
 
-// Start begins the attempts of assigned steps, and answers for each lease. Starting a step
-// twice under one token is harmless. Invalid: no leases. TooLarge: more than Limits.BatchItems.
-// A lease that is lost has StaleToken in its answer and does not affect the others.
+// Start begins the attempts of assigned steps, and answers for each lease. It is idempotent. Invalid: no leases.
+// TooLarge: more than Limits.BatchItems. A lost lease has StaleToken in its answer.
 func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, error) {
 	if err := check.Batch("/steps", len(refs), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
@@ -63,9 +60,9 @@ func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, err
 	return e.starts.Do(ctx, leaseCall{refs: refs})
 }
 
-// Report stores the progress of a step, and its checkpoint, and renews its lease. Invalid: a
-// percentage outside of 0 to 100, a note that is too long, or a checkpoint that is not JSON or too
-// large. A lost lease is reported in the answer, not as the error; then nothing was stored.
+// Report stores the progress and checkpoint of a step, and renews its lease. Invalid: a percentage outside of 0 to
+// 100, a too long note, or a checkpoint that is not JSON or too large. A lost lease is reported in the answer; then
+// nothing was stored.
 func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAnswer, error) {
 	if p.Percent < 0 || p.Percent > 100 {
 		return LeaseAnswer{}, check.Refusal("the progress was not stored",
@@ -86,7 +83,7 @@ func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAns
 	return answers[0], nil
 }
 
-// renew extends the named leases, or every lease of the worker when refs is nil.
+// renew extends the given leases, or with nil every lease of the worker.
 func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]LeaseAnswer, error) {
 	if refs == nil {
 		return e.heartbeats.Do(ctx, leaseCall{all: worker})
@@ -101,12 +98,10 @@ func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]Le
 	return e.heartbeats.Do(ctx, leaseCall{refs: own})
 }
 
-// runStarts serves the coalesced calls of Start.
 func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.queue.renew("start", calls, e.startStored)
 }
 
-// startStored starts steps whose leases are in the store.
 func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.runLeases("start", calls, func(u *unit, w Work, _ leaseCall) error {
 		s := w.Step
@@ -120,8 +115,8 @@ func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	})
 }
 
-// runHeartbeats serves the coalesced calls of Heartbeat and Report. A checkpoint goes to the store, and with it a lease
-// that only the dispatcher has: the one transaction stores the checkpoint and shows that the lease is in force.
+// runHeartbeats stores a lease that only the dispatcher has together with its checkpoint, so that the transaction
+// shows that the lease is in force.
 func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
 	keeps := func(c leaseCall) bool { return c.progress != nil && c.progress.Checkpoint != nil }
 	if !slices.ContainsFunc(calls, keeps) || !e.queue.leasesElsewhere() {
@@ -156,8 +151,7 @@ func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return out, nil
 }
 
-// renewStored renews leases that are in the store. A lease begins anew from now; a late
-// heartbeat within the lease costs nothing.
+// renewStored renews leases in the store from now.
 func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.runLeases("heartbeat", calls, func(u *unit, w Work, c leaseCall) error {
 		if c.progress != nil {
@@ -201,11 +195,11 @@ func (e *Engine) runLeases(verb string, calls []leaseCall,
 	return out, err
 }
 
-// maxHeld bounds the leases that one heartbeat without a list renews.
+// maxHeld bounds the leases of one heartbeat without a list.
 const maxHeld = 10_000
 
-// leaseAnswer returns the state of a lease. A lease that a cancellation ended is no error for its holder, even if the
-// dispatcher granted it after the cancellation: then its token is newer than the row's.
+// leaseAnswer reports a cancellation, not an error, to the holder of a lease that a cancellation ended, even if the
+// dispatcher granted it later with a newer token than the row's.
 func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	a := LeaseAnswer{Step: ref.Step, Status: Lost}
 	switch {
@@ -220,8 +214,7 @@ func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	return a
 }
 
-// notInForce is the error for a lease that is over, or never existed. A caller that shows a token of another learns
-// nothing about the step, not even whether it exists.
+// notInForce reveals nothing about a step to the holder of another token, not even whether it exists.
 func notInForce(s *task.Step, ref LeaseRef) error {
 	lease := "lease " + strconv.FormatInt(ref.Token, 10)
 	e := &task.Error{Code: task.StaleToken,
