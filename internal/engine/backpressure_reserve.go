@@ -31,6 +31,7 @@ type group struct {
 
 // reserve counts tasks as being stored, until release. Above a limit it refuses all of them with an error. With each
 // it decides about every task separately, as if it had come alone.
+//
 // A submission whose idempotency key is known, or whose unique key is guarded, creates no task: it is always accepted
 // and does not count.
 func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) (*reservation, error) {

@@ -7,6 +7,7 @@ import (
 
 // Verbs can run in a transaction that the caller began with Write. When a verb returns an error, the caller must
 // return one from Write too, because the transaction contains the verb's writes up to the error.
+//
 // If the store observes the commit (Handle.AfterCommit), the engine reports the effects then. It does not for
 // connections of the caller (postgres.WriteExternal): the commit notifies processes of ready steps, PollPeers
 // completes waits and streams that name the task, and MaintainDispatch gives the steps to the dispatcher. Streams of

@@ -32,8 +32,10 @@ type Lease struct {
 // wait is over or ctx ends. With start, or in single-phase mode, attempts begin immediately. wait is cut to
 // Leases.MaxLongPoll, capacity to Limits.BatchItems. Poll may be called concurrently, also for one worker. The second
 // result is whether the worker should drain: it gets no more steps.
+//
 // Steps claimed for a caller that has left, and those beyond the first that exceed the bytes of a page, are given
 // back without charging an attempt.
+//
 // NotFound: the worker is unknown. Unavailable: the store was lost while the poll waited, noticed within a few poll
 // intervals.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration,

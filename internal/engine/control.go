@@ -11,6 +11,7 @@ import (
 // The engine looks at some pending steps before they become ready: those with a condition, and those that no worker
 // runs. Template.Controlled tells them apart at the cost of one comparison. Such first steps of a submission are left
 // to the timers, because their rows are not stored yet.
+//
 // A step that no worker runs begins in beginKind, continues in wakeKind at the time that it waits for, and ends with
 // finish or failUnrun.
 

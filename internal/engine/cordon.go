@@ -9,6 +9,7 @@ import (
 // Cordon stores an act that stops giving a worker steps, by poll or by dispatch, until Uncordon. It works in any
 // state, the worker keeps the steps that it holds and does not have to end, and the cordon survives heartbeats,
 // probes, a drain and the worker's death.
+//
 // A worker that is cordoned already is returned unchanged, without an act. Invalid: actor or reason breaks a rule.
 // NotFound: the worker is unknown.
 func (e *Engine) Cordon(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {

@@ -58,6 +58,7 @@ type Dispatched struct {
 // queue, or gives them back (Settle with ResultReleased). The worker starts the attempts. Until then a lease lasts
 // for the time in the queue plus Leases.StartTimeout, so that a message taken at the last moment can be started, and
 // expires before its lease.
+//
 // The call is no sign of life of the worker. WrongState: the worker only polls.
 func (e *Engine) Dispatch(ctx context.Context, worker task.ID, capacity int,
 	wait time.Duration,

@@ -27,6 +27,7 @@ type ExpiredDispatch struct {
 // ExpireDispatches fails attempts that waited too long in the queues of their workers, in one transaction, and
 // answers each in order. It blocks until the outcome is durable. Delivery.OnExpiry, Delivery.ExpiryLimit and the
 // retry policy decide about a retry.
+//
 // Letters may come late and repeatedly. Their answers change nothing: StaleToken where the lease is over, WrongState
 // where the worker has started the step, NotFound for an unknown step. Invalid: no dispatches. TooLarge: more than
 // Limits.BatchItems.
@@ -102,6 +103,7 @@ type expiry struct {
 }
 
 // undelivered separates expired dispatches from other leases that are due.
+//
 // A dispatch has a worker with a queue and a lease of another length than a poll's; a worker with a queue may also
 // poll. The length alone is not enough, because Leases.StartTimeout may have been changed. It is checked first, so
 // that workers are rarely read.

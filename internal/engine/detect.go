@@ -46,6 +46,7 @@ type Detected struct {
 // DetectStaleness finds up to batch stale tasks (0: as configured), the longest stale first. It opens their cases,
 // with a snapshot, and puts them in error; a failure on one does not stop the others. Invalid: batch is out of
 // bounds.
+//
 // The cost grows with the tasks that are overdue or became old since the last run; see survey. Processes may run it
 // concurrently: each checks again under the tasks' locks.
 func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {

@@ -11,6 +11,7 @@ import (
 // Dispatcher keeps the order of ready steps and their leases, faster than the store. It can be rebuilt from the
 // store, where its steps stay enqueued, waiting or held, until a verb settles them. All processes that share the
 // store share it.
+//
 // Verbs take many items in one or a few round trips. ErrDispatchLost means that nothing changed; after any other
 // error the request may or may not have been carried out. The engine passes all times. Methods may be called
 // concurrently.

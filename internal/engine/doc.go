@@ -1,9 +1,12 @@
 // Package engine has the use cases of Tasker, one verb per method: submit, claim, start, progress, settle, heartbeat,
 // release, cancel, and acts of operators.
+//
 // A verb takes many items in one transaction of the store, and concurrent calls of a verb share a commit. Each item
 // has its answer: a stale token fails that item, not the batch.
+//
 // A verb loads rows, lets the pure functions of package task decide, and saves the changes. The engine starts no
 // goroutine and never reads the wall clock.
+//
 // The main types are:
 //
 //   - Engine has the verbs. Options and Config set it up.

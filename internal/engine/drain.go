@@ -27,6 +27,7 @@ func (a *WorkerAct) complete(ctx context.Context, field string) error {
 
 // Drain stores an act that stops giving steps to a worker until ResumeWorker; it survives heartbeats and the worker's
 // death. A drain that the worker reports with a heartbeat ends with the first heartbeat without it.
+//
 // With final the worker has left: Drain gives back its steps without charging an attempt, and returns their number.
 // No act is stored for a worker that drains or has left, nor for a final drain without an actor: the worker's own
 // departure. Invalid: actor or reason breaks a rule. NotFound: the worker is unknown.

@@ -59,6 +59,7 @@ var errEdited = errors.New("the context has been edited meanwhile")
 // transaction. The new context must match the template's input schema; the act stores the old one. WrongState: the
 // task is not in error. Conflict: the version differs, or another task guards the unique key of the new context.
 // NotFound: no such task.
+//
 // The schema is checked before the transaction, because that may take long; the transaction checks that the context
 // is unchanged.
 func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {

@@ -9,6 +9,7 @@ import (
 
 // editedUnique binds the unique key of the new context and frees the old one. It returns the new mark, or nil if the
 // key stays. It runs before the task is locked, because submissions lock keys first too.
+//
 // It refuses a key that another task guards even if the task does not guard its key in error: a retry would run both.
 // A key whose period is over stays, because the task never guards it again.
 func editedUnique(u *unit, seen *task.Task, next []byte) (*task.UniqueMark, error) {

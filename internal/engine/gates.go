@@ -13,6 +13,7 @@ import (
 // the commit Admit locks gates, gives permits to the first steps that may pass, and moves them to the next gate or to
 // their route. So no claim reads a step that a limit holds back. Permits exist from the gate until the end of the
 // attempt, those of rates until a worker gets the step.
+//
 // The transaction that ends an attempt or step deletes its permits and signals their gates, as does the one that
 // hands out a step under a rate, which counts it then.
 

@@ -31,6 +31,7 @@ func (rs *readySteps) add(w Work) {
 }
 
 // pass gives ready steps to waiting polls, or to the queue.
+//
 // A direct hand-off in the same transaction saves one commit and the way through the queue. It happens only where no
 // step was ready before, or a claim under way is about to take all that were, so that no step is overtaken for long.
 // Steps are handed out lowest key first. wake.queued counts the others, so that the commit wakes pollers for them.

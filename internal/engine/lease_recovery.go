@@ -12,24 +12,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Recovery of steps whose leases ran out, and the priority, the time-out and the number of attempts of steps that fail.
-// See docs/design/0013-recovery.md.
+// Steps return after their leases ran out; steps that fail get a priority, a time-out and a number of attempts. See
+// docs/design/0013-recovery.md.
 
-// leaseOutcome is the result of checking a lease that is due.
 type leaseOutcome int
 
 const (
 	spared     leaseOutcome = iota // kept: no process could receive heartbeats
 	stepped                        // kept: only a clock step made it look expired
-	notStarted                     // assigned, and not started in time
-	timedOut                       // started, and longer than its time-out
+	notStarted                     // assigned, not started in time
+	timedOut                       // started, longer than its time-out
 	lostEarly                      // no heartbeat; not charged
 	lostLate                       // no heartbeat; charged
 )
 
-// leaseOutcome decides about a lease that looks over. The time-out comes first: it is the
-// step's own limit, and holds even when no heartbeat could arrive. Only then does the outcome
-// depend on the worker.
+// leaseOutcome checks the time-out first: it is the step's limit, and holds even when no heartbeat could arrive.
 func (u *unit) leaseOutcome(s *task.Step) leaseOutcome {
 	lease, deadline := u.realEnds(s)
 	switch {
@@ -48,8 +45,8 @@ func (u *unit) leaseOutcome(s *task.Step) leaseOutcome {
 	}
 }
 
-// realEnds returns the real ends of the lease and the attempt (0: none runs), on a clock that may have been put forward
-// since they began.
+// realEnds corrects the ends of the lease and the attempt (0: none runs) for a clock that was put forward since they
+// began.
 func (u *unit) realEnds(s *task.Step) (lease, deadline task.Instant) {
 	lease = s.LeaseUntil.Add(u.e.stepped(u.lastSign(s).Time()))
 	if d := s.Deadline(); d != 0 {
@@ -58,7 +55,7 @@ func (u *unit) realEnds(s *task.Step) (lease, deadline task.Instant) {
 	return lease, deadline
 }
 
-// lastSign is the time of the worker's last sign of life for the step.
+// lastSign is the worker's last sign of life for the step.
 func (u *unit) lastSign(s *task.Step) task.Instant {
 	if s.State == task.StepAssigned {
 		return s.AssignedAt
@@ -66,15 +63,13 @@ func (u *unit) lastSign(s *task.Step) task.Instant {
 	return s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
 }
 
-// lostEarly reports whether the worker's last sign of life came so early in the attempt that
-// the step is hardly to blame. A step that reported progress, or ran for longer, may have
-// brought its worker down; it is charged.
+// lostEarly reports whether the worker vanished so early in the attempt that the step is hardly to blame. A step that
+// reported progress or ran for longer is charged, because it may have brought its worker down.
 func (u *unit) lostEarly(s *task.Step) bool {
 	early := float64(s.Timeout) * u.e.cfg.Leases.FreeRequeueFraction
 	return s.Progress == 0 && early > 0 && float64(u.lastSign(s).Sub(s.StartedAt)) < early
 }
 
-// reapAll checks the leases that are due.
 func (u *unit) reapAll(works []Work) error {
 	late, works, err := expiries{u}.undelivered(works)
 	if err != nil {
@@ -96,7 +91,7 @@ func (u *unit) reapAll(works []Work) error {
 	return nil
 }
 
-// reap checks one lease of a step with its returns before. A step that comes back may wait first.
+// reap checks one lease of a step. A step that comes back may wait first.
 func (u *unit) reap(w Work, wait time.Duration, before task.Returns) error {
 	s := w.Step
 	switch u.leaseOutcome(s) {
@@ -128,15 +123,15 @@ func (u *unit) reap(w Work, wait time.Duration, before task.Returns) error {
 		fmt.Sprintf("no heartbeat for %s: the worker died or lost its connection", u.e.cfg.Leases.Lease())), wait)
 }
 
-// recalculate gives a step that has come back the position that its total wait earns, if so configured. The wait counts
-// from the submission of its task, or from its run_at.
+// recalculate orders a returning step by its total wait, if so configured. The wait counts from the submission of its
+// task or its run_at.
 func (u *unit) recalculate(w Work) {
 	if u.e.cfg.Recovery.RetryPriority == settings.RetryRecalculated {
 		w.Step.Age(u.now, max(w.Task.CreatedAt, w.Task.RunAt), u.order)
 	}
 }
 
-// lose gives back a step whose worker is lost, without a charge, after a wait.
+// lose gives back a step of a lost worker without a charge, after a wait.
 func (u *unit) lose(w Work, outcome task.Outcome, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -150,10 +145,9 @@ func (u *unit) lose(w Work, outcome task.Outcome, wait time.Duration) error {
 	return u.uncharged(w, outcome, back)
 }
 
-// stagger returns the delay of each step of lost workers. Steps of one worker come back one
-// after another, in the order in which they would be claimed: work that was handed out over a
-// period must not return to the other workers and their dependencies in one moment. The sum of
-// the gaps of one worker is at most Recovery.MaxStagger.
+// stagger returns the delay of each step of lost workers, in the order of the queue, so that work handed out over a
+// period does not return to other workers and their dependencies at one time. The gaps of a worker total at most
+// Recovery.MaxStagger.
 func (u *unit) stagger(works []Work) map[*task.Step]time.Duration {
 	cfg := u.e.cfg.Recovery
 	batches := map[int64][]*task.Step{}
@@ -179,22 +173,21 @@ func (u *unit) stagger(works []Work) map[*task.Step]time.Duration {
 	return waits
 }
 
-// RetryOf is the retry policy of a step, without the values that its priority gives.
+// RetryOf is the retry policy of a step, without the values of its priority.
 func (e *Engine) RetryOf(spec task.StepSpec) task.Retry {
 	return spec.Retry.Over(max(e.cfg.Recovery.BaseDelay, 0), max(e.cfg.Recovery.Jitter, 0))
 }
 
-// allowed is the total number of attempts of a step that has failed with a class.
+// allowed is the number of attempts of a step that failed with a class.
 func (e *Engine) allowed(w Work, t *task.Template, c failure.Class) int {
 	policy := t.Spec(w.Step).Retry
-	// The stored number of a task without a template has no origin. A number equal to the one that its priority gives
-	// is treated as that one.
+	// The stored number does not show its origin: one equal to that of the priority counts as that.
 	chosen := policy.MaxAttempts > 0 || w.Step.MaxAttempts != e.level(ownLevel(w, t)).MaxRetries+1
 	b := task.Budget{Attempts: w.Step.MaxAttempts, Chosen: chosen, Own: policy.Limits, Common: e.cfg.Recovery.Common()}
 	return b.After(c)
 }
 
-// ownLevel is the level of a step before anything raised it.
+// ownLevel is the level of a step before it was raised.
 func ownLevel(w Work, t *task.Template) int {
 	if own := t.Spec(w.Step).Priority; own != nil {
 		return *own
@@ -202,7 +195,7 @@ func ownLevel(w Work, t *task.Template) int {
 	return w.Task.Priority
 }
 
-// reenter sets the priority with which a step comes back after a failed attempt, if it does.
+// reenter sets the priority of a step that returns after a failed attempt.
 func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	switch {
 	case e.cfg.Recovery.BoostLevels == 0:
@@ -213,9 +206,8 @@ func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	}
 }
 
-// raised is the level of a step that has lost its worker once more: that of the next named
-// level above, limited to the configured number of named levels above its own. A task that
-// loses its workers repeatedly thus cannot rise above every other.
+// raised is the next named level above, at most BoostLevels above the step's own, so that a task that loses its
+// workers repeatedly cannot rise above every other.
 func (e *Engine) raised(w Work, t *task.Template) int {
 	own, left := ownLevel(w, t), e.cfg.Recovery.BoostLevels
 	for _, p := range slices.Backward(e.cfg.Priorities) { // lowest first
@@ -232,7 +224,6 @@ func (e *Engine) raised(w Work, t *task.Template) int {
 	return w.Step.Priority
 }
 
-// classFault describes the error in a class that a worker reported, or returns "".
 func classFault(c failure.Class) string {
 	if c == "" || c.Known() {
 		return ""

@@ -7,11 +7,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// limits is what this process knows of gates and of the limits of operators, apart from their rows. mu orders reads, so
-// that an older one never replaces a newer one.
+// limits is the state of this process about gates and operators' limits. mu orders reads, so that an older one never
+// replaces a newer one.
 type limits struct {
-	paced atomic.Bool // steps wait, or have waited, for the next moment of a rate
-	asked atomic.Bool // the store was asked whether some do since before this process began
+	paced atomic.Bool // steps wait, or waited, for the next time of a rate
+	asked atomic.Bool // the store was asked whether steps have waited since before this process began
 	check gateCheck
 
 	mu      sync.Mutex
@@ -20,7 +20,7 @@ type limits struct {
 	read    bool // rows are those of version
 }
 
-// forget makes the next refresh read the limits. Until then those known stay in force.
+// forget makes the next refresh read the limits. The known ones stay in force until then.
 func (l *limits) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,11 +8,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// adoptedFor is how long after a change of a limit steps are looked for that run without a permit: another process,
-// which had not heard of it, has begun them.
+// adoptedFor is how long after a change of a limit another process may begin steps without a permit.
 const adoptedFor = clockSlack / 60
 
-// KeepLimits adopts leases, and deletes up to limit limits of operators that ended long ago.
+// KeepLimits adopts leases, and deletes up to limit operators' limits that ended long ago.
 func (e *Engine) KeepLimits(ctx context.Context, limit int) error {
 	e.limits.mu.Lock()
 	rows, old := e.limits.rows, e.instant().Add(-pauseKept)
@@ -26,8 +25,7 @@ func (e *Engine) KeepLimits(ctx context.Context, limit int) error {
 	})
 }
 
-// AdoptLeases gives permits to steps that run without one under limits that were changed a moment ago. It changes
-// nothing else: the steps go on, and count.
+// AdoptLeases gives permits to steps that run without one under recently changed limits, so that they count.
 func (e *Engine) AdoptLeases(ctx context.Context) error {
 	e.limits.mu.Lock()
 	rows := e.limits.rows
@@ -56,7 +54,6 @@ func (e *Engine) AdoptLeases(ctx context.Context) error {
 	return nil
 }
 
-// adoptLeases gives permits of a limit to the steps that run on its routes, in the store or in the dispatcher.
 func (e *Engine) adoptLeases(ctx context.Context, no int64, routes []int64, holds []Hold) error {
 	on := make(map[int64]bool, len(routes))
 	for _, r := range routes {
@@ -86,8 +83,8 @@ func (e *Engine) adoptLeases(ctx context.Context, no int64, routes []int64, hold
 	return nil
 }
 
-// adoptHeld gives permits of a limit to steps that the dispatcher has leased. It does not lock the limit: a claim that
-// holds it waits for no step.
+// adoptHeld gives permits to steps that the dispatcher has leased. It does not lock the limit, because claims lock
+// steps first.
 func (e *Engine) adoptHeld(ctx context.Context, no int64, ids []task.ID) error {
 	return e.write(ctx, "adopt_leases", func(u *unit) error {
 		works, err := u.rows.load(ids)

@@ -8,34 +8,30 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The limits of operators are checked by the claim, in its transaction: it locks the row of the limit, counts the
-// permits, takes as many steps as there is room for, and gives each a permit. A claim that finds a limit full leaves a
-// hint, so that no later claim of this process looks at its routes until a permit is freed. Steps stay in the queue of
-// their route all the time, in its order.
+// The claim checks operators' limits in its transaction: it locks the row of the limit, counts permits, takes the
+// steps for which there is room, and gives each a permit. A claim that finds a limit full leaves a hint, so that
+// later claims of this process skip its routes until a permit is freed. Steps keep their place in the queue.
 
-// claimLimits are the limits of operators for the claims of one transaction. nil: there are none.
+// claimLimits are operators' limits for the claims of one transaction; nil: none.
 type claimLimits struct {
 	u       *unit
 	byRoute map[int64][]*knownLimit
-	seen    map[*knownLimit]int64 // those that may be needed, and their epochs before anything was read
+	seen    map[*knownLimit]int64 // that may be needed, with their epochs before any read
 	rooms   map[int64]*limitRoom  // nil: not locked yet
 	permits []Permit
 }
 
-// limitRoom is what a limit lets pass.
 type limitRoom struct {
 	row     task.OperatorLimit
-	permits int // left; negative if more are in use than the limit allows
+	permits int // left; negative if more are in use than allowed
 	passes  int // of the rate
-	took    int // passes taken
+	took    int
 }
 
-// lets reports whether a step may pass.
 func (r *limitRoom) lets() bool {
 	return (r.row.Permits == 0 || r.permits > 0) && (r.row.Rate.Zero() || r.passes > 0)
 }
 
-// limitClaims returns the limits for a transaction that serves pollers.
 func limitClaims(u *unit, groups [][]slot) *claimLimits {
 	k := u.e.catalog.limits.Load()
 	if k == nil {
@@ -48,7 +44,7 @@ func limitClaims(u *unit, groups [][]slot) *claimLimits {
 	return c.needed()
 }
 
-// limitHolds is limitClaims for steps that the dispatcher has handed out.
+// limitHolds is limitClaims for holds of the dispatcher.
 func limitHolds(u *unit, of map[task.ID]Hold) *claimLimits {
 	k := u.e.catalog.limits.Load()
 	if k == nil {
@@ -65,7 +61,6 @@ func newClaimLimits(u *unit, k *knownLimits) *claimLimits {
 	return &claimLimits{u: u, byRoute: k.byRoute, seen: map[*knownLimit]int64{}}
 }
 
-// need adds limits.
 func (c *claimLimits) need(by []*knownLimit) {
 	for _, l := range by {
 		if _, known := c.seen[l]; !known {
@@ -74,7 +69,6 @@ func (c *claimLimits) need(by []*knownLimit) {
 	}
 }
 
-// needed returns nil instead of no limits.
 func (c *claimLimits) needed() *claimLimits {
 	if len(c.seen) == 0 {
 		return nil
@@ -82,7 +76,7 @@ func (c *claimLimits) needed() *claimLimits {
 	return c
 }
 
-// open returns those of the routes whose limits let steps pass, as far as is known.
+// open returns the routes whose limits are not known to be full.
 func (c *claimLimits) open(routes []int64) []int64 {
 	if c == nil {
 		return routes
@@ -99,11 +93,9 @@ func (c *claimLimits) open(routes []int64) []int64 {
 	return withoutRoutes(routes, full)
 }
 
-// firstLook is how many steps a claim reads first, and then twice as many each time, while a limit may keep it from
-// taking them.
+// firstLook is how many steps a claim under a limit reads first; it doubles with each read.
 const firstLook = 64
 
-// look returns how many of the wanted steps the n-th read asks for.
 func (c *claimLimits) look(routes []int64, want, n int) int {
 	if c == nil || !slices.ContainsFunc(routes, func(r int64) bool { return len(c.byRoute[r]) > 0 }) {
 		return want
@@ -111,7 +103,7 @@ func (c *claimLimits) look(routes []int64, want, n int) int {
 	return min(want, firstLook<<min(n, 5))
 }
 
-// pass returns the steps that their limits let pass. What is then not leased is given back by done.
+// pass returns the steps that their limits let pass. done gives back the passes of those that are not leased.
 func (c *claimLimits) pass(works []Work) ([]Work, error) {
 	if c == nil || !slices.ContainsFunc(works, func(w Work) bool { return len(c.byRoute[w.Step.RouteID]) > 0 }) {
 		return works, nil
@@ -128,7 +120,7 @@ func (c *claimLimits) pass(works []Work) ([]Work, error) {
 	return passed, nil
 }
 
-// take takes a pass of each limit of a route, if all of them have one.
+// take takes a pass of each limit of a route, or of none.
 func (c *claimLimits) take(route int64) bool {
 	by := c.byRoute[route]
 	for _, l := range by {
@@ -140,7 +132,6 @@ func (c *claimLimits) take(route int64) bool {
 	return true
 }
 
-// count changes what is left of limits.
 func (c *claimLimits) count(by []*knownLimit, n int) {
 	for _, l := range by {
 		if room := c.rooms[l.no]; room != nil {
@@ -149,7 +140,7 @@ func (c *claimLimits) count(by []*knownLimit, n int) {
 	}
 }
 
-// done records which of the steps that passed are leased now: they hold permits. It reports whether there are others.
+// done gives permits to the passed steps that are leased, and reports whether there are others.
 func (c *claimLimits) done(passed []Work) (unused bool) {
 	if c == nil || c.rooms == nil {
 		return false
@@ -170,8 +161,7 @@ func (c *claimLimits) done(passed []Work) (unused bool) {
 	return unused
 }
 
-// lock locks the limits and finds out what they let pass. All claims lock them in one order, after their steps, for
-// which nobody waits who holds a limit.
+// lock locks the limits in one order, after the steps, so that no holder of a limit waits for a step.
 func (c *claimLimits) lock() error {
 	if c.rooms != nil {
 		return nil
@@ -210,7 +200,6 @@ func (c *claimLimits) lock() error {
 	return nil
 }
 
-// save stores the permits, and what was taken of rates.
 func (c *claimLimits) save() error {
 	if c == nil || c.rooms == nil {
 		return nil
@@ -252,9 +241,9 @@ func (c *claimLimits) committed() {
 	}
 }
 
-// passesLeft returns how many steps the limits of operators let pass on each route of the pollers that is under one, as
-// of a moment ago; nil if there is none. A claim from the dispatcher asks for no more, so that few of its steps have to
-// be given back: only the surplus of routes that share a limit, each of which may ask for all that is left of it.
+// passesLeft returns how many steps may pass on each limited route of the pollers, by a recent count; nil without
+// limits. A claim from the dispatcher asks for no more, so that few steps are given back: only the surplus of routes
+// that share a limit.
 func (e *Engine) passesLeft(calls []*poller) (map[int64]int, error) {
 	k, now := e.catalog.limits.Load(), e.instant()
 	if k == nil {
@@ -296,7 +285,6 @@ func (e *Engine) passesLeft(calls []*poller) (map[int64]int, error) {
 	return most, nil
 }
 
-// left is how many steps the limit lets pass.
 func (v *OperatorLimitView) left(now task.Instant) int {
 	n := maxReady
 	if v.Permits > 0 {
@@ -308,7 +296,7 @@ func (v *OperatorLimitView) left(now task.Instant) int {
 	return n
 }
 
-// permitsFreed wakes polls here and in other processes for permits that a transaction has freed.
+// permitsFreed wakes polls here and in other processes.
 func (e *Engine) permitsFreed(freed map[int64]int) {
 	if len(freed) == 0 {
 		return
@@ -320,7 +308,7 @@ func (e *Engine) permitsFreed(freed map[int64]int) {
 		n = max(n, steps)
 	}
 	routes, waiting := e.catalog.permitsFreed(nos)
-	e.waiters.version.Add(1) // a poll that has just found the limit full looks again
+	e.waiters.version.Add(1) // a poll that has just found the limit full checks again
 	if len(waiting) > 0 {
 		wake := make(map[int64]int, len(waiting))
 		for _, r := range waiting {

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// knownLimit is a limit of an operator in this process. until says that claims need not look at its routes before a
-// time, because it lets nothing pass: a hint, which every freed permit takes back, and which ends automatically.
+// knownLimit is an operator's limit in this process. Until the time in until, claims skip its routes, because it is
+// full: a hint that a freed permit removes.
 type knownLimit struct {
 	*task.OperatorLimit
 	no    int64
@@ -17,16 +17,15 @@ type knownLimit struct {
 	until atomic.Int64
 }
 
-// full reports whether the limit is known to let nothing pass.
 func (l *knownLimit) full(now task.Instant) bool { return l.until.Load() > int64(now) }
 
-// open takes the hint back, and reports whether there was one.
+// open removes the hint, and reports whether there was one.
 func (l *knownLimit) open() bool {
 	l.epoch.Add(1)
 	return l.until.Swap(0) != 0
 }
 
-// close gives the hint that the limit lets nothing pass until a time, unless a permit was freed since the epoch.
+// close sets the hint, unless a permit was freed since the epoch.
 func (l *knownLimit) close(until task.Instant, epoch int64) {
 	if l.epoch.Load() != epoch {
 		return
@@ -37,16 +36,16 @@ func (l *knownLimit) close(until task.Instant, epoch int64) {
 	}
 }
 
-// knownLimits are the limits of operators as of one time. Nothing in it changes but the hints.
+// knownLimits is a snapshot of operators' limits; only the hints change.
 type knownLimits struct {
 	byTarget map[task.PauseTarget]*knownLimit
 	byNo     map[int64]*knownLimit
 	byRoute  map[int64][]*knownLimit
-	// ended has when the last limit of a target ended: limits on time count from then.
+	// ended is when the last limit of a target ended; limits on time count from then.
 	ended map[task.PauseTarget]task.Instant
 }
 
-// count returns how many limits are in force, and how many of them are full as far as this process knows.
+// count returns how many limits are in force, and how many of them are known to be full.
 func (k *knownLimits) count(now task.Instant) (inForce, full int) {
 	if k == nil {
 		return 0, 0
@@ -59,7 +58,7 @@ func (k *knownLimits) count(now task.Instant) (inForce, full int) {
 	return len(k.byTarget), full
 }
 
-// limitsOf sorts limits into those in force, and those that have ended; nil without any.
+// limitsOf returns nil without rows.
 func limitsOf(rows []task.OperatorLimit) *knownLimits {
 	if len(rows) == 0 {
 		return nil
@@ -87,7 +86,7 @@ func (k *knownLimits) of(r *task.Route) (found []*knownLimit) {
 	return found
 }
 
-// endedSince returns when the last limit ended that covered a route; 0: none did within memory.
+// endedSince returns when the last remembered limit of a route ended, or 0.
 func (k *knownLimits) endedSince(r *task.Route) (since task.Instant) {
 	for _, t := range targetsOf(r) {
 		since = max(since, k.ended[t])
@@ -95,7 +94,7 @@ func (k *knownLimits) endedSince(r *task.Route) (since task.Instant) {
 	return since
 }
 
-// limited calls each with those of the routes, which are sorted, that are under limits.
+// limited calls each with the limited ones of the sorted routes.
 func (k *knownLimits) limited(routes []int64, each func(route int64, by []*knownLimit)) {
 	if len(k.byRoute) < len(routes) {
 		for r, by := range k.byRoute {
@@ -126,7 +125,7 @@ func limitsFeature() feature {
 	}
 }
 
-// limitsOn returns the limits on a route. It is called for each step that becomes ready, or whose attempt ends.
+// limitsOn is called for each step that becomes ready, or whose attempt ends.
 func (c *catalog) limitsOn(route int64) []*knownLimit {
 	k := c.limits.Load()
 	if k == nil {
@@ -135,7 +134,7 @@ func (c *catalog) limitsOn(route int64) []*knownLimit {
 	return k.byRoute[route]
 }
 
-// passable returns those of the routes, which are sorted, whose limits may let steps pass.
+// passable returns those of the sorted routes whose limits may let steps pass.
 func (c *catalog) passable(routes []int64, now task.Instant) []int64 {
 	k := c.limits.Load()
 	if k == nil {
@@ -150,7 +149,6 @@ func (c *catalog) passable(routes []int64, now task.Instant) []int64 {
 	return withoutRoutes(routes, full)
 }
 
-// withoutRoutes returns routes without some of them.
 func withoutRoutes(routes, some []int64) []int64 {
 	if len(some) == 0 {
 		return routes
@@ -158,8 +156,8 @@ func withoutRoutes(routes, some []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(routes), func(r int64) bool { return slices.Contains(some, r) })
 }
 
-// passableAt returns when a poll that has looked at the routes, which are sorted, has to look at a full limit again; 0:
-// none was full then.
+// passableAt returns when a poll of the sorted routes must look at a full limit again; 0: none was full when it
+// looked.
 func (c *catalog) passableAt(routes []int64, looked task.Instant) (at task.Instant) {
 	k := c.limits.Load()
 	if k == nil {
@@ -175,8 +173,7 @@ func (c *catalog) passableAt(routes []int64, looked task.Instant) (at task.Insta
 	return at
 }
 
-// permitsFreed takes back the hints of limits, of which permits were freed. It returns the routes of these limits, and
-// those on which steps may wait for a permit.
+// permitsFreed removes the hints of limits. It returns the routes of these limits, and those on which steps may wait.
 func (c *catalog) permitsFreed(nos map[int64]struct{}) (routes, waiting []int64) {
 	k := c.limits.Load()
 	if k == nil || len(nos) == 0 {
@@ -202,7 +199,7 @@ func (c *catalog) permitsFreed(nos map[int64]struct{}) (routes, waiting []int64)
 	return routes, waiting
 }
 
-// setLimits makes limits the ones in force, nil for none. Polls that serve a route of one look again.
+// setLimits puts limits in force, nil for none. Polls that serve one of their routes check again.
 func (c *catalog) setLimits(now *knownLimits) {
 	c.mu.Lock()
 	var concerned []*task.Route
@@ -226,7 +223,7 @@ func (c *catalog) setLimits(now *knownLimits) {
 	}
 }
 
-// noteLimited finds the limits of new routes. The caller holds mu.
+// The caller holds mu.
 func (c *catalog) noteLimited(fresh []*task.Route) {
 	before := c.limits.Load()
 	if before == nil {
@@ -242,7 +239,7 @@ func (c *catalog) noteLimited(fresh []*task.Route) {
 	c.limits.Store(&now)
 }
 
-// dropLimited forgets routes that the catalog no longer has. The caller holds mu.
+// dropLimited forgets evicted routes. The caller holds mu.
 func (c *catalog) dropLimited(gone []*task.Route) {
 	before := c.limits.Load()
 	if before == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestLimitedStepsPress: steps that wait for a limit count for back-pressure, at the gate of a template's and on the
-// route under an operator's.
+// Steps that wait for a limit count for back-pressure, both at a template's gate and on a route under an operator's
+// limit.
 func TestLimitedStepsPress(t *testing.T) {
 	t.Parallel()
 	for _, of := range []string{"Template", "Operator"} {
@@ -40,7 +40,7 @@ func TestLimitedStepsPress(t *testing.T) {
 			if err := e.AdmitAll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			tick(time.Hour) // so that it counts anew
+			tick(time.Hour) // so that it counts again
 			_, err := e.Submit(t.Context(), []engine.Submission{{Name: "t"}}, false)
 			if task.CodeOf(err) != task.Exhausted {
 				t.Errorf("one more than may wait is answered with %v", err)

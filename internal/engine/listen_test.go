@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// studio is an engine whose listeners are tested.
 type studio struct {
 	*engine.Engine
 	t     *testing.T
@@ -24,11 +23,11 @@ type studio struct {
 	w     task.ID
 }
 
-// heldStore is a store whose commits can be held up, or be lost sight of.
+// heldStore delays commits, or reports them as failed.
 type heldStore struct {
 	engine.Database
-	hold  chan struct{} // not nil: writes wait here before they are done
-	doubt error         // not nil: what writes are answered, though they are done
+	hold  chan struct{} // not nil: writes wait here first
+	doubt error         // not nil: the error of writes that succeeded
 	asked *int          // not nil: counts the lists of routes and workers
 }
 
@@ -86,7 +85,6 @@ func (s *studio) submit(subs ...engine.Submission) []task.ID {
 	return ids
 }
 
-// run carries out a step and reports it.
 func (s *studio) run(status engine.ResultStatus) {
 	s.t.Helper()
 	if err := s.tryRun(status); err != nil {
@@ -107,7 +105,7 @@ func (s *studio) tryRun(status engine.ResultStatus) error {
 	return err
 }
 
-// aside does something in another goroutine, until that waits or is done.
+// aside runs do in another goroutine until it waits or ends.
 func (s *studio) aside(do func() error) {
 	go func() {
 		if err := do(); err != nil {
@@ -132,8 +130,7 @@ func (s *studio) listen(l feed.Filter) *feed.Listener {
 	return listener
 }
 
-// hears reads until nothing comes any more and compares what came. It returns the
-// position behind the last.
+// hears reads until nothing more comes, compares, and returns the last position.
 func hears(t *testing.T, what string, l *feed.Listener, want string) string {
 	t.Helper()
 	var words []string
@@ -245,7 +242,7 @@ func TestListenToTasks(t *testing.T) {
 	})
 }
 
-// The greeting, the state that ends a stream about tasks, and its end come without a rest between them.
+// The greeting, the state that ends a stream about tasks, and the end come without a pause.
 func TestListenUntilSettledAtOnce(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub, sub)
@@ -266,10 +263,10 @@ func TestListenUntilSettledAtOnce(t *testing.T) {
 	})
 }
 
-// What is under way when somebody begins to listen is heard, or seen.
+// Transactions in flight when a listener begins are heard or seen.
 func TestListenMissesNothingUnderWay(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
-		s.submit(sub) // its route is stored
+		s.submit(sub) // stores its route
 		hold := make(chan struct{})
 		s.store.hold = hold
 		s.aside(s.trySubmit)
@@ -293,7 +290,7 @@ func TestListenMissesNothingUnderWay(t *testing.T) {
 	})
 }
 
-// What a task went through is heard in order, however late the news of one transaction comes.
+// The changes of a task come in order, even if one transaction learns late of its commit.
 func TestListenInOrder(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		s.submit(sub)
@@ -301,7 +298,7 @@ func TestListenInOrder(t *testing.T) {
 		l := s.listen(feed.Filter{})
 		hold := make(chan struct{})
 		s.store.hold = hold
-		s.aside(s.trySubmit) // is committed, and does not know it yet
+		s.aside(s.trySubmit) // committed, without the answer yet
 		s.store.hold = nil
 		one := make(chan string)
 		s.aside(func() error { return s.tryRun(engine.ResultCompleted) })
@@ -336,8 +333,7 @@ func TestListenResumes(t *testing.T) {
 	})
 }
 
-// Nothing is recorded a minute after the last listener has gone, and a listener that
-// comes back then learns it.
+// After the last listener, recording ends within a minute; a listener that returns later gets a gap.
 func TestListenComesBackTooLate(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		l := s.listen(feed.Filter{})
@@ -349,7 +345,7 @@ func TestListenComesBackTooLate(t *testing.T) {
 	})
 }
 
-// A listener that reads too slowly learns it; memory does not grow.
+// A slow listener gets a gap; memory does not grow.
 func TestListenOverrun(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		l := s.listen(feed.Filter{})
@@ -375,7 +371,7 @@ func TestListenToTasksOverrun(t *testing.T) {
 		ids := s.submit(sub)
 		l := s.listen(feed.Filter{Tasks: ids})
 		hears(t, "at first", l, "stream.open >steps_in_process")
-		for range 600 { // a case is opened and closed
+		for range 600 { // opens and closes a case
 			c, err := s.OpenCase(t.Context(), ids[0], engine.CaseRequest{Actor: "a", Reason: "r"})
 			if err == nil {
 				_, err = s.UpdateCase(t.Context(), c.ID, task.CaseChange{Actor: "a", Status: task.CaseCancelled})
@@ -390,8 +386,7 @@ func TestListenToTasksOverrun(t *testing.T) {
 	})
 }
 
-// Of a transaction of which it is not known whether it was committed, listeners hear
-// that something may be missing.
+// After a transaction with an unknown outcome, listeners get a gap.
 func TestListenInDoubt(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		ids := s.submit(sub)
@@ -421,7 +416,7 @@ func TestListenToTheQueue(t *testing.T) {
 	})
 }
 
-// However many follow the queue, the store is asked for one.
+// Listeners to the queue share one count.
 func TestListenersShareTheCount(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		asked := 0
@@ -431,7 +426,7 @@ func TestListenersShareTheCount(t *testing.T) {
 		for i := range 10 {
 			l := s.listen(feed.Filter{Queue: true, Kinds: []feed.ChangeKind{feed.QueueCounted},
 				Namespaces: []string{"default", "n"}[i%2 : i%2+1]})
-			for { // the opening comes before
+			for { // the opening comes first
 				got, err := l.Next(t.Context())
 				if err != nil {
 					t.Fatal(err)

@@ -13,8 +13,8 @@ func logsFeature() feature {
 	}
 }
 
-// recordLog records the end of what an attempt has logged, with the result that ends it. An operator may have switched
-// logs off, and a worker may not know that.
+// recordLog records the end of an attempt's log with its result. An operator may have switched logs off without the
+// worker's notice.
 func recordLog(u *unit, w Work, r *Result) {
 	limit := u.e.cfg.Limits.LogBytes
 	if limit <= 0 {
@@ -29,7 +29,6 @@ func recordLog(u *unit, w Work, r *Result) {
 		Attempt: w.Step.Attempts, At: u.now, Bytes: max(r.LogBytes, int64(len(r.Log))), Text: task.LogTail(r.Log, limit)})
 }
 
-// newLogs are the logs of attempts that end in a unit.
 type newLogs struct {
 	u    *unit
 	list []task.AttemptLog
@@ -46,8 +45,8 @@ func (nl *newLogs) save() error {
 	return nil
 }
 
-// Logs returns the logs of the last attempts of a step, the last one first. NotFound: there is no such step, or the key
-// does not reach it.
+// Logs returns the logs of the last attempts of a step, the last one first. NotFound: no such step, or out of the
+// key's reach.
 func (e *Engine) Logs(ctx context.Context, taskID, stepID task.ID) ([]task.AttemptLog, error) {
 	t, steps, err := e.Steps(ctx, taskID)
 	if err != nil {

@@ -11,22 +11,20 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// dropBatch bounds the acts that one transaction deletes.
 const dropBatch = 500
 
-// Archived says what was archived, by whom and why.
+// Archived is a record of an archive.
 type Archived struct {
-	Head   chain.Head // the last link that was archived
-	Acts   int64      // their number
-	File   string     // where they are kept
+	Head   chain.Head // the last archived link
+	Acts   int64
+	File   string
 	Actor  string
 	Reason string
 }
 
-// Archive records that the links up to a head were archived, with their acts. The record is an act itself: once it is
-// sealed, the chain starts behind the head, and the database permits to delete what is before it. It deletes nothing:
-// see Drop. Conflict: the chain does not contain the head, or the acts are not all those between the archive before and
-// the head. Invalid: the actor or the reason is not acceptable.
+// Archive stores an act that the links up to a head were archived, with their acts. Once it is sealed, the chain
+// starts behind the head, and the database permits Drop. Conflict: the chain does not contain the head, or the acts
+// are not all those since the last archive. Invalid: the actor or the reason breaks a rule.
 func (t *Trail) Archive(ctx context.Context, a Archived) error {
 	if problems := engine.CheckActor(a.Actor, a.Reason); len(problems) > 0 {
 		return &task.Error{Code: task.Invalid, Message: "nothing was archived", Problems: problems}
@@ -64,9 +62,8 @@ func (t *Trail) Archive(ctx context.Context, a Archived) error {
 	})
 }
 
-// Drop deletes acts that were archived, and their links, a bounded number with each call. It seals the act that
-// archived them first. It returns their number, and whether more may be left. A call that was interrupted may be
-// repeated.
+// Drop seals the act of the archive, then deletes a bounded number of archived acts with their links. It returns
+// their number, and whether more may be left. It may be repeated after an interruption.
 func (t *Trail) Drop(ctx context.Context) (n int, more bool, err error) {
 	for waiting := true; waiting; {
 		if _, waiting, err = t.Seal(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// noted adds and seals three acts, and returns the head behind them as somebody has noted it.
+// noted adds and seals three acts, and returns the head as text and parsed.
 func (r *rig) noted() (string, chain.Head) {
 	r.t.Helper()
 	r.add(3)
@@ -24,7 +24,7 @@ func (r *rig) noted() (string, chain.Head) {
 	return noted, head
 }
 
-// TestAuditArchive: what was archived may be deleted, and nothing else; the chain continues behind it.
+// Only archived acts may be deleted, and the chain continues behind them.
 func TestAuditArchive(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -47,7 +47,7 @@ func TestAuditArchive(t *testing.T) {
 		if err := r.trail.Archive(r.t.Context(), a); err != nil {
 			r.t.Fatal(err)
 		}
-		if got := r.sound(); got.Links != 5 || got.Waiting != 1 { // before anything is deleted, and the act is sealed
+		if got := r.sound(); got.Links != 5 || got.Waiting != 1 { // before the act is sealed and anything is deleted
 			r.t.Errorf("the report is %+v", got)
 		}
 		if n, more, err := r.trail.Drop(r.t.Context()); n != 3 || more || err != nil {
@@ -71,7 +71,6 @@ func TestAuditArchive(t *testing.T) {
 	})
 }
 
-// TestArchiveIsAnAct: the chain itself says who archived what, when and why.
 func TestArchiveIsAnAct(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -96,8 +95,8 @@ func TestArchiveIsAnAct(t *testing.T) {
 	})
 }
 
-// TestForgedArchive: anyone who writes a row of an archive, and removes the acts that it speaks of, is found, with and
-// without a head that was noted, and the row takes no act out of a later archive.
+// A forged archive row whose acts were removed is found, with and without a noted head, and takes no act out of a
+// later archive.
 func TestForgedArchive(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]string{"Beginning": `seq <= 2`, "Everything": `seq > 0`} {
@@ -130,8 +129,7 @@ func TestForgedArchive(t *testing.T) {
 	}
 }
 
-// TestForgedArchiveKeepsActs: acts that a forged row says were archived are in no file, and an archive that leaves them
-// out is refused.
+// Acts that a forged row calls archived are in no file, so an archive that omits them is refused.
 func TestForgedArchiveKeepsActs(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -152,8 +150,7 @@ func TestForgedArchiveKeepsActs(t *testing.T) {
 	})
 }
 
-// TestArchiveNeedsAnActBehindIt: a verifier believes no server that says the beginning was archived, and reports who
-// has archived what it believes.
+// A verifier does not believe a server about an archive, and reports the actor of each archive that it accepts.
 func TestArchiveNeedsAnActBehindIt(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -173,8 +170,7 @@ func TestArchiveNeedsAnActBehindIt(t *testing.T) {
 	})
 }
 
-// TestForgedArchivePermitsNothing: the database deletes no act for a row of an archive without its act, nor one whose
-// act waits for its seal.
+// The database deletes nothing for an archive row without its sealed act.
 func TestForgedArchivePermitsNothing(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {

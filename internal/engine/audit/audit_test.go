@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestAuditChainFindsTampering seals ten acts, changes one thing with the triggers switched off, and wants the report
-// to name exactly that.
+// One change with the triggers off must be the reported fault.
 func TestAuditChainFindsTampering(t *testing.T) {
 	t.Parallel()
 	const insert = `INSERT INTO tasker_acts (id, at, kind, actor, reason, from_state, to_state) `
@@ -65,7 +64,7 @@ func TestAuditChainFindsTampering(t *testing.T) {
 				statement = tc.lite
 			}
 			r.tamper(statement)
-			r.seal() // must not cover it up
+			r.seal() // must not hide it
 			got := r.verify(operate.VerifyOptions{})
 			if !r.isFault(got, tc.want) {
 				r.t.Errorf("%s: the fault is %+v, want %+v", name, got.Fault, tc.want)
@@ -76,7 +75,7 @@ func TestAuditChainFindsTampering(t *testing.T) {
 	})
 }
 
-// isFault compares the fault of a report, except for its text.
+// isFault ignores the text of a fault.
 func (r *rig) isFault(got *operate.AuditReport, want operate.AuditFault) bool {
 	if got.OK || got.Fault == nil || got.Fault.Message == "" {
 		return false
@@ -92,7 +91,6 @@ func (r *rig) wantFault(got *operate.AuditReport, want operate.AuditFault) {
 	}
 }
 
-// TestAuditChainBeforeSealing: an act that waits is reported as waiting, and as removed when it is gone.
 func TestAuditChainBeforeSealing(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -110,7 +108,7 @@ func TestAuditChainBeforeSealing(t *testing.T) {
 	})
 }
 
-// TestAuditHeads compares the chain with heads that were noted elsewhere.
+// The chain is compared with heads that were noted elsewhere.
 func TestAuditHeads(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -149,7 +147,7 @@ func TestAuditHeads(t *testing.T) {
 	})
 }
 
-// TestAuditChainIsKept: the database refuses what would change the chain, no matter who is connected.
+// The database refuses changes of the chain from any connection.
 func TestAuditChainIsKept(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -176,8 +174,7 @@ func TestAuditChainIsKept(t *testing.T) {
 	})
 }
 
-// TestSealingOutOfOrder: of two transactions the one with the lower number commits last. Its act is sealed all the
-// same, behind the other one. PostgreSQL only: SQLite has one writer.
+// The lower number commits last, and is sealed behind the other. PostgreSQL only: SQLite has one writer.
 func TestSealingOutOfOrder(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -189,7 +186,7 @@ func TestSealingOutOfOrder(t *testing.T) {
 		slow.Go(func() {
 			err := r.db.Write(r.t.Context(), func(ctx context.Context, tx engine.Tx) error {
 				err := r.db.ActStore().AddActs(ctx, tx, []task.Act{{At: noon, Kind: "cancel", Actor: "slow"}})
-				if err == nil { // a statement with an answer, so that the act has its number
+				if err == nil { // a query, so that the act has its number
 					_, err = r.db.Chain().Head(ctx, tx)
 				}
 				close(added)
@@ -220,7 +217,7 @@ func TestSealingOutOfOrder(t *testing.T) {
 	})
 }
 
-// TestSealingByMany: several nodes act and seal at the same time. Each act is sealed once, and no act waits for a seal.
+// Nodes that act and seal concurrently seal each act once.
 func TestSealingByMany(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -239,7 +236,7 @@ func TestSealingByMany(t *testing.T) {
 			trail := audit.New(db, func() task.Instant { return noon }, 1<<20)
 			sealing.Go(func() {
 				for ctx.Err() == nil {
-					_, _, _ = trail.Seal(ctx) // of two that seal at once, one may fail
+					_, _, _ = trail.Seal(ctx) // of two concurrent seals, one may fail
 				}
 			})
 			for range writers {
@@ -266,7 +263,7 @@ func TestSealingByMany(t *testing.T) {
 	})
 }
 
-// TestLargeActsAreSealed: pages and transactions stay bounded when acts carry much data, and nothing is left out.
+// Pages and transactions stay bounded when acts are large, and no act is left out.
 func TestLargeActsAreSealed(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -286,7 +283,7 @@ func TestLargeActsAreSealed(t *testing.T) {
 	})
 }
 
-// TestSealedLate: an act that says it was done long before it was sealed is counted.
+// An act dated long before its seal is counted.
 func TestSealedLate(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {

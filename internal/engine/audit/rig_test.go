@@ -23,13 +23,12 @@ import (
 // noon is the time of every act and seal: 1 March 2026.
 const noon = task.Instant(1_772_366_400_000_000)
 
-// database is a store with a chain.
 type database interface {
 	audit.Database
 	Close() error
 }
 
-// rig is an audit trail on a database that a test can open again, and change behind the store's back.
+// rig is an audit trail on a database that a test can reopen, and change behind the store's back.
 type rig struct {
 	t    *testing.T
 	open func() database
@@ -41,7 +40,6 @@ type rig struct {
 	now   task.Instant
 }
 
-// onEveryDatabase runs a script on SQLite and on PostgreSQL.
 func onEveryDatabase(t *testing.T, script func(r *rig)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
@@ -92,7 +90,7 @@ func (r *rig) reopen() {
 	r.trail = audit.New(r.db, func() task.Instant { return r.now }, 1<<20)
 }
 
-// add stores acts, each in its own transaction.
+// add uses a transaction for each act.
 func (r *rig) add(n int) {
 	r.t.Helper()
 	for i := range n {
@@ -111,7 +109,6 @@ func (r *rig) write(acts ...task.Act) {
 	}
 }
 
-// seal seals all acts that wait, and returns their number.
 func (r *rig) seal() (sealed int) {
 	r.t.Helper()
 	for {
@@ -131,7 +128,7 @@ func (r *rig) verify(opts operate.VerifyOptions) *operate.AuditReport {
 	return must(r.t, report, err)
 }
 
-// sound verifies everything, wants no fault, and returns the report.
+// sound verifies everything without a fault.
 func (r *rig) sound() *operate.AuditReport {
 	r.t.Helper()
 	report := r.verify(operate.VerifyOptions{})
@@ -141,10 +138,10 @@ func (r *rig) sound() *operate.AuditReport {
 	return report
 }
 
-// tamper runs statements as somebody does who owns the database: without triggers.
+// tamper runs statements like an owner of the database, without triggers.
 func (r *rig) tamper(statements ...string) {
 	r.t.Helper()
-	if r.lite { // which one process has open
+	if r.lite { // one process has it open
 		if err := r.db.Close(); err != nil {
 			r.t.Fatal(err)
 		}
@@ -160,10 +157,8 @@ func (r *rig) tamper(statements ...string) {
 	}
 }
 
-// tables are those that a snapshot keeps.
 var tables = []string{"tasker_acts", "tasker_act_links", "tasker_act_unsealed"}
 
-// snapshot keeps the tables of the trail, as they are now, for restore.
 func (r *rig) snapshot() {
 	r.t.Helper()
 	var statements []string
@@ -173,7 +168,6 @@ func (r *rig) snapshot() {
 	r.tamper(statements...)
 }
 
-// restore puts the tables back to what they were at the snapshot.
 func (r *rig) restore() {
 	r.t.Helper()
 	var statements []string
@@ -187,7 +181,7 @@ func (r *rig) restore() {
 	r.tamper(statements...)
 }
 
-// withoutTriggers returns the statements that switch the triggers of the audit trail off and on.
+// withoutTriggers returns the statements that switch the trail's triggers off and on.
 func withoutTriggers(r *rig, db *sql.DB) (before, after []string) {
 	if !r.lite {
 		for _, table := range []string{"tasker_acts", "tasker_act_links", "tasker_act_archives"} {
@@ -215,7 +209,7 @@ func withoutTriggers(r *rig, db *sql.DB) (before, after []string) {
 	return before, after
 }
 
-// refused runs a statement as any program that is connected, and wants a refusal.
+// refused expects a refusal of a statement on an ordinary connection.
 func (r *rig) refused(statement string) {
 	r.t.Helper()
 	db := r.raw()

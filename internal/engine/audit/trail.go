@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// sealBatch bounds the acts that one transaction seals, sealBytes the data that it reads for that.
+	// sealBatch bounds the acts that one transaction seals, sealBytes their data.
 	sealBatch, sealBytes = 500, 8 << 20
-	// maxPage bounds a page of links, looseBatch the acts that one call of Loose examines.
+	// maxPage bounds a page of links, looseBatch the acts of one call of Loose.
 	maxPage, looseBatch = 1000, 20_000
 )
 
-// Trail holds the use cases of the chain. It is safe for concurrent use.
+// Trail has the use cases of the chain. It is safe for concurrent use.
 type Trail struct {
 	db    Database
 	store Store
@@ -29,8 +29,8 @@ func New(db Database, now func() task.Instant, pageBytes int) *Trail {
 	return &Trail{db: db, store: db.Chain(), now: now, bytes: pageBytes}
 }
 
-// Seal links the next acts that wait for it. It is the work of a loop: another node may run it at the same time, and
-// then one of the two waits or fails. It returns the number of links that it has added, and whether more acts wait.
+// Seal links the next unsealed acts. It returns their number, and whether more acts wait. If two nodes seal
+// concurrently, one waits or fails.
 func (t *Trail) Seal(ctx context.Context) (n int, more bool, err error) {
 	if some, err := t.store.AnyUnsealed(ctx); err != nil || !some {
 		return 0, false, err
@@ -56,7 +56,7 @@ func (t *Trail) Seal(ctx context.Context) (n int, more bool, err error) {
 	return n, n > 0, err
 }
 
-// Content returns what the chain covers of an act: what is shown of it.
+// Content returns the part of an act that the chain covers: the part that is shown.
 func Content(stored *task.Act) *chain.Act {
 	a, damage := stored.Shown()
 	return &chain.Act{No: a.No, At: int64(a.At), Kind: a.Kind, Actor: a.Actor, Auth: string(a.Auth), Key: a.Key,
@@ -65,7 +65,6 @@ func Content(stored *task.Act) *chain.Act {
 		Data: a.Data, Damage: damage}
 }
 
-// idText is "" for the zero ID.
 func idText(id task.ID) string {
 	if id.IsZero() {
 		return ""
@@ -73,7 +72,7 @@ func idText(id task.ID) string {
 	return id.String()
 }
 
-// Links returns a page of the chain, the links above a number. Invalid: a limit outside of 1 to 1,000.
+// Links returns a page of the links above a number. Invalid: a limit outside of 1 to 1,000.
 func (t *Trail) Links(ctx context.Context, above int64, limit int) ([]Sealed, error) {
 	if limit < 1 || limit > maxPage {
 		return nil, task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d", maxPage, limit)
@@ -84,17 +83,17 @@ func (t *Trail) Links(ctx context.Context, above int64, limit int) ([]Sealed, er
 	return t.store.Links(ctx, above, limit, t.bytes)
 }
 
-// Loose returns the acts above a number that are in no link, as far as one call looks, and the number to continue
-// above; 0 at the end.
+// Loose returns acts above a number that have no link, as far as one call looks, and the number to continue above; 0
+// at the end.
 func (t *Trail) Loose(ctx context.Context, above int64) ([]Loose, int64, error) {
 	if above < 0 {
 		return nil, 0, task.Errorf(task.Invalid, "above must be the number of an act, not %d", above)
 	}
-	if above == 0 { // Tasker numbers acts from 1, but who inserts one may choose any number
+	if above == 0 { // Tasker numbers acts from 1, but an intruder may choose any number
 		above = math.MinInt64
 	}
 	return t.store.Loose(ctx, above, looseBatch)
 }
 
-// Archives returns the heads up to which the chain was archived, the earliest first; see Reader.
+// Archives returns the heads of archives, the earliest first; see Reader.
 func (t *Trail) Archives(ctx context.Context) ([]Archive, error) { return t.store.Archives(ctx) }

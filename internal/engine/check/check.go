@@ -1,4 +1,4 @@
-// Package check refuses what a request must not ask for, in the same words for each verb of the engine.
+// Package check refuses invalid requests, in the same words for each verb of the engine.
 package check
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// MaxProblems bounds how many problems one answer lists.
+// MaxProblems bounds the problems of one answer.
 const MaxProblems = 50
 
 // Refusal is the Invalid error for a whole call, with up to MaxProblems problems.
@@ -20,8 +20,7 @@ func Refusal(message string, problems []task.Problem) *task.Error {
 	return &task.Error{Code: task.Invalid, Message: message, Problems: problems}
 }
 
-// Batch refuses an empty list with Invalid, and one of more than most items with TooLarge. at is the pointer to the
-// list.
+// Batch refuses an empty list with Invalid, and more than most items with TooLarge. at is the pointer to the list.
 func Batch(at string, n, most int) error {
 	if n == 0 {
 		return Refusal("the request is empty", []task.Problem{{Location: at, Message: "must have at least one item"}})
@@ -33,11 +32,10 @@ func Batch(at string, n, most int) error {
 	return nil
 }
 
-// maxOffset bounds the offset of a page.
 const maxOffset = 1_000_000
 
-// Page refuses with Invalid a page of more than most items, or too far behind. Pages by offset read and drop what comes
-// before, hence the bound.
+// Page refuses with Invalid a page of more than most items, or too large an offset, because the store reads and drops
+// the rows before it.
 func Page(limit, offset, most int) error {
 	switch {
 	case limit < 1 || limit > most:
@@ -48,7 +46,7 @@ func Page(limit, offset, most int) error {
 	return nil
 }
 
-// Payload describes the error in a JSON payload of at most so many bytes, or returns "".
+// Payload describes the error in a JSON payload of at most that many bytes, or returns "".
 func Payload(p []byte, most int) string {
 	fault := task.JSONFault(p, most)
 	if fault != "" && len(p) > most && envelope.Within(p) {
@@ -57,8 +55,7 @@ func Payload(p []byte, most int) string {
 	return fault
 }
 
-// Renamed gives problems at one location another one, for a verb whose field has another name in the API. It changes
-// the list in place.
+// Renamed changes the location of problems, in place, for a field with another name in the API.
 func Renamed(problems []task.Problem, from, to string) []task.Problem {
 	for i := range problems {
 		if problems[i].Location == from {

@@ -1,6 +1,6 @@
-// Package due reads rows that are due, the first ones first, and steps over those that fail: a row that fails rests for
-// a second, then for two, up to a minute, and holds up no other. What rests is known to this process alone, so that
-// another one, which may have the key or the version that this one lacks, tries it too.
+// Package due reads due rows, the first ones first, and skips those that fail: such a row rests for a second, then
+// for two, up to a minute, and blocks no other. Each process has its own memory of resting rows, because another one
+// may have the key or the version that this one lacks.
 package due
 
 import (
@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// firstRest and longestRest bound how long a row rests that has failed.
+	// firstRest and longestRest bound the rest of a failed row.
 	firstRest, longestRest = time.Second, time.Minute
-	// MaxResting bounds the rows that rest. One that fails beyond them is tried again at once, as long as there are.
+	// MaxResting bounds the resting rows. A row that fails beyond it is tried again without a rest.
 	MaxResting = 50_000
-	// retryShare is the part of a batch that rows may take which have failed before: one in so many.
+	// retryShare: rows that failed before may take one in so many places of a batch.
 	retryShare = 5
 )
 
@@ -28,16 +28,16 @@ type Fault struct {
 	Row   string
 	Err   error
 	Tries int
-	At    task.Instant // when it is tried again
+	At    task.Instant // of the next try
 }
 
-// Error are rows that have failed while the others were handled.
+// Error is the rows that failed while the others were handled.
 type Error struct {
-	What   string // they are
+	What   string // the kind of rows
 	Faults []Fault
 }
 
-// Error implements error.
+// Error describes the first fault.
 func (e *Error) Error() string {
 	f := e.Faults[0]
 	text := fmt.Sprintf("%s %s: %v", e.What, f.Row, f.Err)
@@ -47,7 +47,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns why each row has failed.
+// Unwrap returns the error of each row.
 func (e *Error) Unwrap() []error {
 	list := make([]error, len(e.Faults))
 	for i, f := range e.Faults {
@@ -56,13 +56,12 @@ func (e *Error) Unwrap() []error {
 	return list
 }
 
-// rest is a row that has failed.
 type rest struct {
 	tries int
 	at    task.Instant // the end of the rest
 }
 
-// Rows remember which rows of one kind have failed. They are safe for concurrent use.
+// Rows remembers the failed rows of one kind. It is safe for concurrent use.
 type Rows[T any, K comparable] struct {
 	what  string
 	key   func(T) K
@@ -72,17 +71,16 @@ type Rows[T any, K comparable] struct {
 	resting map[K]rest
 }
 
-// Blame is asked about a row that has failed alone, at a time and with an error. It returns nil if the row is at fault,
-// and an error if nothing can be handled now.
+// Blame judges a row that has failed alone: nil if the row is at fault, an error if nothing can be handled now.
 type Blame[T any] func(ctx context.Context, row T, now task.Instant, why error) error
 
-// New returns Rows of which none has failed. what names one of them in errors.
+// New returns Rows without failures. what names one row in errors.
 func New[T any, K comparable](what string, key func(T) K, blame Blame[T]) *Rows[T, K] {
 	return &Rows[T, K]{what: what, key: key, blame: blame, resting: map[K]rest{}}
 }
 
-// Read returns up to n rows to be tried now, in the order in which read returns those that are due. It asks read for so
-// many more as rest, so that these never hide the others. Of the rows that have failed before it returns few.
+// Read returns up to n rows to try now, in the order of read. It asks read for as many more as rest, so that these
+// never hide others, and returns few rows that failed before.
 func (r *Rows[T, K]) Read(now task.Instant, n int, read func(limit int) ([]T, error)) ([]T, error) {
 	r.mu.Lock()
 	limit := n + len(r.resting)
@@ -109,15 +107,15 @@ func (r *Rows[T, K]) Read(now task.Instant, n int, read func(limit int) ([]T, er
 		}
 		out = append(out, row)
 	}
-	if len(list) < limit { // these are all: what rests and is not due any more is gone, or others have handled it
+	if len(list) < limit { // all due rows: others have handled a resting row that is missing
 		maps.DeleteFunc(r.resting, func(k K, _ rest) bool { return !seen[k] })
 	}
 	return out, nil
 }
 
-// Try handles rows with do: together those that have not failed before; in ever smaller parts those that have, and any
-// batch that fails. A row that fails alone and is at fault rests; if it is not at fault, Try ends. The other rows are
-// handled in any case, and an *Error names those that were not.
+// Try handles rows with do: new ones together, and failed rows and failed batches in ever smaller parts. A row that
+// fails alone rests if it is at fault; otherwise Try ends. The other rows are handled in any case, and an *Error
+// names the failed ones.
 func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do func(context.Context, []T) error) error {
 	failed := &Error{What: r.what}
 	var part func(list []T) error
@@ -172,7 +170,6 @@ func (r *Rows[T, K]) Each(ctx context.Context, now task.Instant, rows []T, do fu
 	return failed.orNil()
 }
 
-// fault lets a row rest that has failed alone, unless nothing can be handled now.
 func (r *Rows[T, K]) fault(ctx context.Context, now task.Instant, row T, why error, failed *Error) error {
 	if out := r.blame(ctx, row, now, why); out != nil {
 		return out
@@ -181,7 +178,7 @@ func (r *Rows[T, K]) fault(ctx context.Context, now task.Instant, row T, why err
 	return nil
 }
 
-// OnlyRows reports whether an error tells of rows that were stepped over, and of nothing else: the loop continues.
+// OnlyRows reports whether an error only names skipped rows, so that the loop continues.
 func OnlyRows(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed)
@@ -194,7 +191,6 @@ func (e *Error) orNil() error {
 	return e
 }
 
-// split separates the rows that have failed before.
 func (r *Rows[T, K]) split(rows []T) (well, again []T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,14 +219,14 @@ func (r *Rows[T, K]) Failed(row T, now task.Instant, err error) Fault {
 	return Fault{Row: fmt.Sprint(k), Err: err, Tries: f.tries, At: f.at}
 }
 
-// Rests reports whether a row has failed and is not to be tried yet.
+// Rests reports whether a row has failed and must not be tried yet.
 func (r *Rows[T, K]) Rests(k K, now task.Instant) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.resting[k].at > now
 }
 
-// Tidy forgets rows that were to be tried again long ago: others have handled them. It is for rows that Read does not
+// Tidy forgets rows whose rest ended long ago, because others have handled them. It is for rows that Read does not
 // read.
 func (r *Rows[T, K]) Tidy(now task.Instant) {
 	r.mu.Lock()
@@ -238,15 +234,15 @@ func (r *Rows[T, K]) Tidy(now task.Instant) {
 	maps.DeleteFunc(r.resting, func(_ K, f rest) bool { return f.at.Add(10*longestRest) < now })
 }
 
-// Passed forgets that a row has failed.
+// Passed forgets the failure of a row.
 func (r *Rows[T, K]) Passed(k K) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.resting, k)
 }
 
-// passed is Passed for rows that were handled. If one of them had failed, the cause may be gone that the others have in
-// common, such as a full disk: they are tried again at once.
+// passed is Passed for handled rows. If one of them had failed, a common cause such as a full disk may be gone, so
+// the others are tried again without a rest.
 func (r *Rows[T, K]) passed(rows []T, now task.Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -266,7 +262,7 @@ func (r *Rows[T, K]) passed(rows []T, now task.Instant) {
 	}
 }
 
-// Resting returns the number of rows that have failed and were not handled since.
+// Resting returns the number of rows that failed and were not handled since.
 func (r *Rows[T, K]) Resting() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

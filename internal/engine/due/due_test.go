@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// table are rows in order; those below bad fail.
+// table has rows in order; those below bad fail.
 type table struct {
 	rows  []int
 	bad   int
@@ -58,8 +58,7 @@ func (w *table) turn(t *testing.T, r *due.Rows[int, int]) *due.Error {
 	return failed
 }
 
-// TestPoisonedRows: whatever comes first and fails, the other rows are handled, and soon with as many calls as if there
-// were no bad ones but few.
+// The other rows are handled even if failing ones come first, and soon with nearly as few calls as without them.
 func TestPoisonedRows(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{0, 1, 49, 50, 51, 500, 10_000} {
@@ -77,7 +76,7 @@ func TestPoisonedRows(t *testing.T) {
 		if r.Resting() != bad {
 			t.Fatalf("%d rows rest, want %d", r.Resting(), bad)
 		}
-		// What comes now has most of each batch, although all bad rows are tried again and again.
+		// New rows get most of each batch, although all bad rows are tried repeatedly.
 		for i := range 400 {
 			w.rows, w.now = append(w.rows, bad+1000+i), w.now.Add(time.Minute)
 		}
@@ -115,7 +114,7 @@ func TestRestsGrow(t *testing.T) {
 	}
 }
 
-// TestCommonCause: once one row passes that had failed, the others are tried again at once.
+// Once a failed row passes, the others are tried again without a rest.
 func TestCommonCause(t *testing.T) {
 	t.Parallel()
 	w, r := &table{bad: 1000, now: 1}, newRows()
@@ -132,7 +131,7 @@ func TestCommonCause(t *testing.T) {
 	}
 }
 
-// TestBlame: where nothing can be handled, no row is at fault.
+// No row is at fault when nothing can be handled.
 func TestBlame(t *testing.T) {
 	t.Parallel()
 	down := errors.New("the store is out of reach")
@@ -148,7 +147,7 @@ func TestBlame(t *testing.T) {
 		failed.Error() != "the row 0: bad; and 1 more" {
 		t.Fatalf("answered %v", failed)
 	}
-	// What others have handled meanwhile is forgotten.
+	// A row that others have handled is forgotten.
 	if _, err := r.Read(2, 5, func(int) ([]int, error) { return []int{1}, nil }); err != nil || r.Resting() != 1 {
 		t.Fatalf("%d rows rest, want 1; %v", r.Resting(), err)
 	}

@@ -13,8 +13,7 @@ import (
 const (
 	// feedSize is the number of changes kept for returning listeners.
 	feedSize = 10_000
-	// feedLinger is how long changes are recorded after the last listener has left, so that a listener that returns has
-	// missed nothing.
+	// feedLinger is how long changes are recorded after the last listener, for listeners that return.
 	feedLinger = time.Minute
 )
 
@@ -33,8 +32,8 @@ const (
 	StreamAlive   ChangeKind = "stream.alive"
 )
 
-// Change is the effect of a transaction on a task, or on the inbox, as listeners see it. A change of kind StreamGap
-// stands for missing changes; its Cause is the reason.
+// Change is the effect of a transaction on a task or on the inbox. Kind StreamGap means missing changes; Cause is the
+// reason.
 type Change struct {
 	Kind          ChangeKind
 	At            task.Instant
@@ -43,29 +42,26 @@ type Change struct {
 	Priority      int
 	CorrelationID string
 	Tags          []string
-	From, To      task.State // From is "" where it is not known
+	From, To      task.State // From is "" where unknown
 	Cause         string     // the verb, or a cause that the verb names
 
 	// of a case
 	Case           task.ID
 	Reason, Status string
 
-	// Inbox is an event of the inbox, whose kind is Kind; nil for any other change.
+	// Inbox is an event of the inbox of this Kind, or nil.
 	Inbox *deadletter.Event
 
 	Foreign bool // from another process; only the feed sets it
 }
 
-// ErrPanicked stands for any reason that kept a transaction from ending.
-// A caller passes it to InFlight.End in a deferred call.
+// ErrPanicked is the default error of a deferred InFlight.End: something kept the transaction from ending.
 var ErrPanicked = errors.New("the transaction did not end")
 
-// Feed holds the latest changes, in order, for listeners. Without listeners it records nothing: then a transaction is
-// only counted.
+// Feed holds the latest changes, in order, for listeners. Without them it only counts transactions.
 //
-// The order is one in which the changes can have happened: a transaction takes its place in line when it is about to
-// commit, so before any transaction that sees its effects, and its changes are published when all transactions before
-// it are over.
+// The order is one in which the changes can have happened: a transaction is queued just before its commit, so before
+// any transaction that sees its effects, and its changes are published when all earlier ones are over.
 type Feed struct {
 	run string // names this run of the process in positions
 	now func() task.Instant
@@ -83,37 +79,36 @@ type Feed struct {
 
 	listeners     map[*Listener]struct{}
 	about         map[task.ID]map[*Listener]struct{}
-	taskListeners int           // listeners on particular tasks
+	taskListeners int           // on particular tasks
 	more          chan struct{} // closed when the ring grows; nil: no waiter
 
-	peers peerFeeds // by other processes
+	peers peerFeeds
 }
 
-// New returns a Feed of a process. run names the process in positions.
-// now must not go backwards by much: recording ends by comparison with it.
+// New returns the Feed of a process. run names the process in positions. now must not go back by much, because it
+// ends the recording.
 func New(run string, now func() task.Instant) *Feed {
 	return &Feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{},
 		about: map[task.ID]map[*Listener]struct{}{}}
 }
 
-// InboxChange returns the change that is an event of the inbox.
+// InboxChange returns the change of an event of the inbox.
 func InboxChange(e deadletter.Event) Change {
 	return Change{Kind: ChangeKind(e.Kind), At: e.At, Cause: e.Cause, Inbox: &e}
 }
 
-// InFlight is one transaction passing the feed.
-// It belongs to the goroutine of the transaction. The feed's mutex guards what others read.
+// InFlight is one transaction passing the feed. The goroutine of the transaction uses it; the feed's mutex guards the
+// shared part.
 type InFlight struct {
 	feed     *Feed
-	Recorded bool // its changes are wanted
+	Recorded bool
 	inLine   bool
 	ended    bool
 	changes  []Change
 }
 
-// Begin starts to follow a transaction. It must precede every read of the transaction, and End
-// must follow the transaction in any case, or the feed stops.
-// It does not block.
+// Begin starts to follow a transaction, without blocking. It must precede every read of the transaction, and End must
+// follow in any case, or the feed stops.
 func (f *Feed) Begin() *InFlight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,8 +118,8 @@ func (f *Feed) Begin() *InFlight {
 	return &InFlight{feed: f, Recorded: f.recording}
 }
 
-// Restart must be called when the transaction runs again. It gives up the place in line.
-// The changes of the failed run are dropped with it.
+// Restart must be called when the transaction runs again. It drops the place in the line and the changes of the
+// failed run.
 func (p *InFlight) Restart() {
 	if !p.inLine {
 		return
@@ -136,9 +131,8 @@ func (p *InFlight) Restart() {
 	p.feed.advance()
 }
 
-// Enter takes a place in line. It must be called when only the commit is left: what commits
-// later must not be in line before.
-// Without changes the transaction takes no place: nobody waits for it.
+// Enter takes a place in the line. It must be called when only the commit is left, so that later commits are not
+// queued before it. A transaction without changes takes no place.
 func (p *InFlight) Enter(changes []Change) {
 	if !p.Recorded || len(changes) == 0 {
 		return
@@ -149,9 +143,8 @@ func (p *InFlight) Enter(changes []Change) {
 	p.feed.line = append(p.feed.line, p)
 }
 
-// End must be called when the transaction has ended; a second call has no effect. With an error
-// after Enter, the transaction may have been committed nevertheless, so listeners get a gap and
-// not its changes.
+// End must be called when the transaction has ended; a second call has no effect. With an error after Enter, the
+// transaction may be committed, so listeners get a gap instead of its changes.
 func (p *InFlight) End(verb string, err error) {
 	f := p.feed
 	f.mu.Lock()
@@ -184,7 +177,7 @@ func (p *InFlight) End(verb string, err error) {
 	f.advance()
 }
 
-// advance publishes the changes of the transactions at the head of the line that are over. The caller holds mu.
+// advance publishes the changes of ended transactions at the head of the line. The caller holds mu.
 func (f *Feed) advance() {
 	n := 0
 	for n < len(f.line) && f.line[n].ended {
@@ -197,13 +190,13 @@ func (f *Feed) advance() {
 	}
 }
 
-// publish delivers changes to listeners. The caller holds mu.
+// The caller holds mu.
 func (f *Feed) publish(changes []Change) {
 	if !f.recording || len(changes) == 0 {
 		return
 	}
 	for _, c := range changes {
-		// An old change is overwritten; a listener that has not read it gets a gap.
+		// This overwrites an old change; a listener that has not read it gets a gap.
 		f.ring[f.next%feedSize] = c
 		for l := range f.about[c.Task] {
 			l.deliver(f.next, c)
@@ -214,8 +207,7 @@ func (f *Feed) publish(changes []Change) {
 	f.wake()
 }
 
-// wake wakes the listeners to all changes. The caller holds mu.
-// A closed channel wakes all of them at once, and the next one asks for a new channel.
+// wake wakes the listeners to all changes; the next one makes a new channel. The caller holds mu.
 func (f *Feed) wake() {
 	if f.more != nil {
 		close(f.more)
@@ -223,8 +215,7 @@ func (f *Feed) wake() {
 	}
 }
 
-// stopRecording ends the recording. Later changes do not continue the former ones.
-// next grows by one, so that a position from before cannot continue after the pause.
+// stopRecording lets next grow by one, so that an earlier position cannot continue after the pause.
 func (f *Feed) stopRecording() {
 	f.recording, f.ring = false, nil
 	f.next++
@@ -232,8 +223,8 @@ func (f *Feed) stopRecording() {
 	f.peers = peerFeeds{connected: f.peers.connected}
 }
 
-// startRecording begins to record, and returns a channel that is closed when all running transactions are recorded; nil
-// when they already are. The caller holds mu.
+// startRecording returns a channel that is closed when all running transactions are recorded; nil if they are. The
+// caller holds mu.
 func (f *Feed) startRecording() <-chan struct{} {
 	if !f.recording {
 		f.recording, f.ring = true, make([]Change, feedSize)
@@ -244,7 +235,7 @@ func (f *Feed) startRecording() <-chan struct{} {
 	return f.drained
 }
 
-// keepRecording extends the recording for a while. The caller holds mu.
+// The caller holds mu.
 func (f *Feed) keepRecording(d time.Duration) { f.until = max(f.until, f.now().Add(d)) }
 
 // Fail ends all listening with an error, when the engine stops.

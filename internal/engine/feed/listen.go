@@ -13,19 +13,19 @@ import (
 const (
 	// MaxTasks bounds the tasks that one listener names.
 	MaxTasks = 100
-	// listenBatch bounds the changes read, and so those returned, at once.
+	// listenBatch bounds the changes of one read.
 	listenBatch = 1000
 	// maxPending bounds the waiting changes of a listener on particular tasks.
 	maxPending = 1000
-	// batchInterval is the least time between two batches: changes within it form one batch.
+	// batchInterval is the least time between two batches; changes within it form one batch.
 	batchInterval = 10 * time.Millisecond
-	// listenHeartbeat is the interval of the notices that nothing has happened.
+	// listenHeartbeat is the interval of StreamAlive notices.
 	listenHeartbeat = 15 * time.Second
 )
 
-// Filter selects the changes for a listener. Zero fields do not restrict.
+// Filter selects changes. Zero fields do not restrict.
 type Filter struct {
-	// Tasks restricts the listener to these tasks, and begins with their present states. At most MaxTasks.
+	// Tasks selects up to MaxTasks tasks, and begins with their present states.
 	Tasks []task.ID
 	// UntilSettled ends it once all of the Tasks are settled.
 	UntilSettled bool
@@ -33,22 +33,22 @@ type Filter struct {
 	Kinds         []ChangeKind
 	Namespaces    []string
 	Name          string
-	States        []task.State // new states of tasks; kinds other than TaskSubmitted and TaskMoved are not restricted
+	States        []task.State // new states; restricts only TaskSubmitted and TaskMoved
 	Tag           string
 	CorrelationID string
 	// Queue adds the number of ready steps, when it changes, at most once a second.
 	Queue bool
-	// After is the position after which to continue; "" begins now.
+	// After is the position to continue from; "" begins now.
 	After string
 }
 
-// Source provides data that a feed does not have itself. The engine is one.
+// Source has the data that a feed does not, such as the engine.
 type Source interface {
-	// TaskStatuses returns the statuses of tasks, in any order; tasks that do not exist are left out.
+	// TaskStatuses returns the statuses of existing tasks, in any order.
 	TaskStatuses(ctx context.Context, ids []task.ID) ([]TaskStatus, error)
 	// TemplateOf returns the template of a change.
 	TemplateOf(ctx context.Context, def int64) (*task.Template, error)
-	// CountQueue counts the ready steps of some namespaces; none named means all.
+	// CountQueue counts the ready steps of some namespaces, or of all.
 	CountQueue(ctx context.Context, namespaces []string) (*QueueCount, error)
 	// Subscribe asks other processes to publish their commits.
 	Subscribe(ctx context.Context) error
@@ -58,18 +58,18 @@ type Source interface {
 type QueueCount struct {
 	Ready   int
 	ByLevel map[int]int // named levels, and others that occur
-	// Capped means that there are more than were counted.
+	// Capped: there are more.
 	Capped bool
 }
 
 // Notice is one message to a listener.
 type Notice struct {
 	Change
-	Position string // where to continue after it
+	Position string // to continue after it
 	Queue    *QueueCount
 }
 
-// Listener receives changes. It belongs to one goroutine.
+// Listener receives changes. One goroutine uses it.
 type Listener struct {
 	feed   *Feed
 	src    Source
@@ -86,11 +86,11 @@ type Listener struct {
 	pos     uint64 // the next change to read
 	failed  error
 	tasks   map[task.ID]*knownState // nil: it receives all changes
-	open    int                     // number of the tasks that are not settled, as far as it knows
+	open    int                     // tasks that are not settled, as far as it has heard
 	pending []pendingChange
 	lost    bool // pending was full
 	ready   chan struct{}
-	settled chan struct{} // receives when none of the tasks is open, and that ends the stream
+	settled chan struct{} // receives when no task is open, and that ends the stream
 }
 
 // knownState is the last state of a task that a listener received.
@@ -100,17 +100,15 @@ type knownState struct {
 	version int // grows with each change that passes
 }
 
-// pendingChange is a change that waits for the listener; seq is its number in the feed, 0 for a
-// state that was read.
+// pendingChange waits for the listener; seq is its number in the feed, 0 for a state that was read.
 type pendingChange struct {
 	seq uint64
 	Change
 }
 
-// Listen registers a listener that receives everything committed after Listen has returned. It
-// blocks until transactions that began earlier are recorded. The caller must call Close. shared
-// means that other processes commit too. A task that does not exist is NotFound.
-// A listener that is not read blocks nobody: it gets a gap when it reads again.
+// Listen registers a listener that receives everything committed after Listen has returned. It blocks until earlier
+// transactions are recorded. The caller must call Close. shared means that other processes commit too. NotFound: a
+// task does not exist. A listener that is not read blocks nothing, and gets a gap later.
 func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared bool) (*Listener, error) {
 	slices.SortFunc(filter.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
 	filter.Tasks = slices.Compact(filter.Tasks)
@@ -134,10 +132,8 @@ func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared boo
 	return l, nil
 }
 
-// begin waits for the running transactions, then subscribes to other processes or reads the
-// states of the tasks.
-// A transaction that began before the recording may commit without being recorded; its effects are then in the states
-// that are read, or before the first event.
+// begin waits for the running transactions, then subscribes to other processes or reads the states of the tasks.
+// Earlier transactions may commit unrecorded; their effects are then in those states, or precede the first event.
 func (l *Listener) begin(ctx context.Context, drained <-chan struct{}) error {
 	if drained != nil {
 		select {
@@ -160,10 +156,10 @@ func (l *Listener) begin(ctx context.Context, drained <-chan struct{}) error {
 	return nil
 }
 
-// addListener adds a listener to all changes. The caller holds mu.
+// The caller holds mu.
 func (f *Feed) addListener(l *Listener, shared bool) {
 	if shared && !f.hasSubscribers() {
-		f.whole = f.next // changes of other processes have not arrived before
+		f.whole = f.next // no earlier changes of other processes have arrived
 	}
 	f.listeners[l] = struct{}{}
 	l.pos = f.next
@@ -178,7 +174,7 @@ func (f *Feed) addListener(l *Listener, shared bool) {
 	}
 }
 
-// addTaskListener adds a listener on its tasks. The caller holds mu.
+// The caller holds mu.
 func (f *Feed) addTaskListener(l *Listener) {
 	f.taskListeners++
 	l.open = len(l.filter.Tasks)
@@ -207,25 +203,23 @@ func (f *Feed) addTaskListener(l *Listener) {
 	}
 }
 
-// gap returns the notice that a listener has missed changes. The caller holds mu.
+// gap means that a listener has missed changes. The caller holds mu.
 func (f *Feed) gap(why string) Notice {
 	return Notice{Change: Change{Kind: StreamGap, At: f.now(), Cause: why}, Position: f.position(f.next)}
 }
 
-// position returns the position just before a change.
-// Clients must not rely on its form.
+// position is just before a change. Clients must not rely on its form.
 func (f *Feed) position(before uint64) string { return f.run + "-" + strconv.FormatUint(before-1, 10) }
 
-// seqOf returns the change that precedes a position, if it is one of this run.
-// A position of another process or an earlier run cannot be continued.
+// seqOf returns the change before a position of this run. Others cannot be continued.
 func (f *Feed) seqOf(position string) (uint64, bool) {
 	run, seq, _ := strings.Cut(position, "-")
 	n, err := strconv.ParseUint(seq, 10, 64)
 	return n, err == nil && run == f.run && n < 1<<63
 }
 
-// Close ends the listening. A second call has no effect. Recording continues for a minute, so
-// that a listener that reconnects misses nothing.
+// Close ends the listening. A second call has no effect. Recording continues for a minute for a listener that
+// reconnects.
 func (l *Listener) Close() {
 	f := l.feed
 	f.mu.Lock()
@@ -247,13 +241,13 @@ func (l *Listener) Close() {
 	f.keepRecording(feedLinger)
 }
 
-// fail makes the next call of Next return err. The caller holds mu.
+// The caller holds mu.
 func (l *Listener) fail(err error) {
 	l.failed = err
 	l.wake()
 }
 
-// wake makes Next look for changes. It never blocks.
+// wake makes Next look for changes, without blocking.
 func (l *Listener) wake() {
 	select {
 	case l.ready <- struct{}{}:
@@ -261,8 +255,7 @@ func (l *Listener) wake() {
 	}
 }
 
-// deliver passes on a change of one of its tasks, unless the state that the listener knows is already the change's
-// result or later. The caller holds mu.
+// deliver passes on a change of a task, unless the listener has that state or a later one. The caller holds mu.
 func (l *Listener) deliver(seq uint64, c Change) {
 	if k := l.tasks[c.Task]; c.Kind == TaskSubmitted || c.Kind == TaskMoved {
 		k.version++
@@ -274,8 +267,8 @@ func (l *Listener) deliver(seq uint64, c Change) {
 	l.put(pendingChange{seq, c})
 }
 
-// learn records a new state of a task. When it settles the last open one, the listener need not rest any longer: no
-// more changes will come for its batch. The caller holds mu.
+// learn records a new state. When the last open task settles, the listener does not rest, because no more changes
+// come. The caller holds mu.
 func (l *Listener) learn(k *knownState, state task.State, at task.Instant) {
 	switch was, is := k.state.Settled(), state.Settled(); {
 	case is && !was:

@@ -23,9 +23,9 @@ type TaskStatus struct {
 	Tags          []string
 }
 
-// readStates reads the states of tasks and passes new ones to the listeners on them, or only to one listener. The
-// change that led to a state may still be to come, or was made by another process.
-// A state that was read before a newer change is distinguished by the version: see apply.
+// readStates reads states and passes new ones to the listeners on the tasks, or to only one. The change to a state
+// may come later, or be of another process. Versions distinguish a state that was read before a newer change; see
+// apply.
 func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *Listener) error {
 	asked := f.versions(ids, only)
 	if len(asked) == 0 {
@@ -47,7 +47,7 @@ func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *
 	return nil
 }
 
-// versions returns the known states of the listeners on tasks, or of only one listener, and their versions.
+// versions returns the known states of the listeners on tasks, with versions.
 func (f *Feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,11 +62,11 @@ func (f *Feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
 	return all
 }
 
-// apply passes on the state of a task that was read when its version was the one given. The caller holds mu.
+// apply passes on a state that was read at a version. The caller holds mu.
 func (l *Listener) apply(s TaskStatus, version int) {
 	k := l.tasks[s.ID]
 	fresh := k.version == 0
-	// else it may have been read before the last change
+	// else it may be older than the last change
 	newer := s.StateAt > k.at || s.StateAt == k.at && k.version == version
 	if !fresh && (!newer || s.State == k.state) {
 		return
@@ -81,8 +81,7 @@ func (l *Listener) apply(s TaskStatus, version int) {
 	l.put(pendingChange{0, c})
 }
 
-// put adds a change to be delivered. The caller holds mu.
-// Beyond maxPending nothing is kept, because the states are read again in any case.
+// put drops changes beyond maxPending, because the states are then read again. The caller holds mu.
 func (l *Listener) put(h pendingChange) {
 	if len(l.pending) >= maxPending {
 		l.lost = true
@@ -93,8 +92,8 @@ func (l *Listener) put(h pendingChange) {
 	l.wake()
 }
 
-// Next returns the changes since the last call, in order. It blocks until there are some, ctx or the stream ends
-// (io.EOF), or for 15 seconds: then it returns one notice of the kind StreamAlive. The first call returns at once.
+// Next returns the changes since the last call, in order. It blocks until there are some, until ctx or the stream
+// ends (io.EOF), or for 15 seconds, after which it returns a StreamAlive notice. The first call does not block.
 func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
 	beat := time.NewTimer(listenHeartbeat)
 	defer beat.Stop()
@@ -133,8 +132,8 @@ func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
 	}
 }
 
-// rest waits until it is time for another batch, and reports whether ctx is still alive. The batch that ends the stream
-// comes at once.
+// rest waits for the time of the next batch, and reports whether ctx is alive. The batch that ends the stream does
+// not wait.
 func (l *Listener) rest(ctx context.Context) bool {
 	if l.resting == nil {
 		return ctx.Err() == nil
@@ -150,7 +149,6 @@ func (l *Listener) rest(ctx context.Context) bool {
 	return true
 }
 
-// counting receives when the queue must be counted.
 func (l *Listener) counting() <-chan time.Time {
 	if l.count == nil {
 		return nil
@@ -158,7 +156,7 @@ func (l *Listener) counting() <-chan time.Time {
 	return l.count.C
 }
 
-// here returns a notice on the stream itself, at the listener's position.
+// here returns a notice on the stream, at the listener's position.
 func (l *Listener) here(kind ChangeKind, why string) Notice {
 	f := l.feed
 	f.mu.Lock()
@@ -166,8 +164,8 @@ func (l *Listener) here(kind ChangeKind, why string) Notice {
 	return Notice{Change: Change{Kind: kind, At: f.now(), Cause: why}, Position: f.position(l.pos)}
 }
 
-// take returns the waiting notices, and a channel that is closed when there are more.
-// It may read the database, outside of the feed's mutex.
+// take returns the waiting notices, and a channel that is closed when there are more. It reads the database without
+// the feed's mutex.
 func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) {
 	batch := l.first
 	l.first = nil
@@ -196,7 +194,7 @@ func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) 
 	return batch, more, nil
 }
 
-// collect takes the waiting changes; lost is the reason if some are missing.
+// collect returns in lost why changes are missing.
 func (l *Listener) collect() (list []pendingChange, more <-chan struct{}, lost string, err error) {
 	f := l.feed
 	f.mu.Lock()
@@ -229,7 +227,7 @@ func (l *Listener) collect() (list []pendingChange, more <-chan struct{}, lost s
 func (l *Listener) collectPending() (list []pendingChange, lost string) {
 	if l.lost {
 		for _, k := range l.tasks {
-			k.version = 0 // their states are read anew
+			k.version = 0 // their states are read again
 		}
 		l.pending, l.lost, l.pos = nil, false, l.feed.next
 		return nil, "events of the tasks were dropped, or the outcome of a transaction is unknown"
@@ -246,8 +244,7 @@ func (l *Listener) collectPending() (list []pendingChange, lost string) {
 	return list, ""
 }
 
-// wants reports whether a change passes the filter.
-// The cheap conditions come first; the template is usually cached.
+// wants checks the cheap conditions first; the template is usually cached.
 func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
 	f := &l.filter
 	switch {
@@ -271,13 +268,13 @@ func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
 		nil
 }
 
-// passesInbox reports whether an event of the inbox passes. What restricts a filter to some tasks leaves it out.
+// passesInbox is false for filters on tasks.
 func (f *Filter) passesInbox(e *deadletter.Event) bool {
 	return f.Name == "" && f.Tag == "" && f.CorrelationID == "" &&
 		(len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, e.Namespace))
 }
 
-// countQueue returns the number of ready steps that pass the filter, if it has changed.
+// countQueue returns the number of ready steps if it has changed.
 func (l *Listener) countQueue(ctx context.Context) ([]Notice, error) {
 	q, err := l.src.CountQueue(ctx, l.filter.Namespaces)
 	if err != nil {

@@ -7,38 +7,37 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Listeners to all changes also receive those of other processes, which publish only while one of them listens. A
-// process with a listener announces it in a row of the database, for a while at a time, and all processes read these
-// rows at an interval. Batches are numbered; where one may be missing, the listener's process puts a gap.
+// Listeners to all changes also receive those of other processes. A process with such a listener announces it in a
+// row of the database for a limited time; the others read these rows periodically and publish only then. Batches are
+// numbered, so that a missing one becomes a gap.
 
-// peerSilence is how long another process may be silent before that counts as a gap.
+// peerSilence is the silence of another process that counts as a gap.
 const peerSilence = 4 * Heartbeat
 
-// Batch carries changes that were committed in one process to the others.
+// Batch carries changes committed in one process to the others.
 type Batch struct {
 	From    string // the process; set by the store
-	Number  uint64 // one more than the batch before; 0: it continues the batch before
-	Lost    bool   // changes before these are missing
+	Number  uint64 // one more than the batch before; 0: it continues that batch
+	Lost    bool   // earlier changes are missing
 	Changes []Change
 }
 
-// peerFeeds is the state of the feeds of other processes. It is guarded by the feed's mutex.
+// The feed's mutex guards peerFeeds.
 type peerFeeds struct {
-	until     task.Instant // this process subscribes until then, even without listeners here
+	until     task.Instant // this process subscribes until then without listeners
 	connected bool         // batches arrive
 	of        map[string]peerFeed
-	missing   string // reason for a gap that is due; "": none is due
+	missing   string // reason for a gap that is due, or ""
 	deafSince task.Instant
 }
 
-// peerFeed is the last batch of one process: its number and its arrival.
 type peerFeed struct {
 	number uint64
 	at     task.Instant
 }
 
-// Interests returns the tasks that listeners here name, and whether there are listeners to all changes, or were a
-// moment ago.
+// Interests returns the tasks that listeners here name, and whether there are, or recently were, listeners to all
+// changes.
 func (f *Feed) Interests() (ids []task.ID, all bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,13 +47,12 @@ func (f *Feed) Interests() (ids []task.ID, all bool) {
 	return ids, f.hasSubscribers()
 }
 
-// hasSubscribers reports whether there are listeners to all changes here, or were a moment ago. The caller holds mu.
+// hasSubscribers reports whether there are, or recently were, listeners to all changes. The caller holds mu.
 func (f *Feed) hasSubscribers() bool {
 	return f.recording && (len(f.listeners) > 0 || f.now() <= f.peers.until)
 }
 
-// Receive publishes a batch of another process to the listeners here. A batch out of sequence
-// causes a gap.
+// Receive publishes a batch of another process to the listeners here. A batch out of sequence causes a gap.
 func (f *Feed) Receive(t *Batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +76,7 @@ func (f *Feed) Receive(t *Batch) {
 	f.publish(t.Changes)
 }
 
-// SetConnected records whether batches arrive from now on. Any change of it causes a gap.
+// SetConnected records whether batches arrive. Any change causes a gap.
 func (f *Feed) SetConnected(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,8 +86,7 @@ func (f *Feed) SetConnected(on bool) {
 	f.peers.connected = on
 }
 
-// PublishGaps publishes a gap if changes of other processes may be missing. It must be called
-// periodically.
+// PublishGaps publishes a gap if changes of other processes may be missing. It must be called periodically.
 func (f *Feed) PublishGaps() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,13 +114,13 @@ func (f *Feed) PublishGaps() {
 	f.peers.missing = ""
 }
 
-// ReadStates reads the states of tasks and passes new ones to the listeners on them.
+// ReadStates reads states of tasks and passes new ones to the listeners on them.
 func (f *Feed) ReadStates(ctx context.Context, src Source, ids []task.ID) error {
 	return f.readStates(ctx, src, ids, nil)
 }
 
-// Record records for a while even without listeners here, and returns a channel that is closed when all running
-// transactions are recorded; nil when they already are.
+// Record records for a while without listeners here, and returns a channel that is closed when all running
+// transactions are recorded; nil if they are.
 func (f *Feed) Record(d time.Duration) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

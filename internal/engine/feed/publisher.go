@@ -8,14 +8,13 @@ import (
 )
 
 const (
-	// Heartbeat is the interval at which a process without changes to publish says so.
+	// Heartbeat is the interval of empty batches.
 	Heartbeat = 5 * time.Second
 	// maxPublished bounds the changes published at once.
 	maxPublished = 2000
 )
 
-// Publisher publishes the changes of this process to others. Wanted is safe for concurrent use;
-// Publish must not run twice at once.
+// Publisher publishes the changes of this process to others. Wanted is safe for concurrent use, Publish is not.
 type Publisher struct {
 	until atomic.Int64 // another process listens until then
 
@@ -29,10 +28,8 @@ type Publisher struct {
 // Wanted records that another process listens until a time.
 func (t *Publisher) Wanted(until task.Instant) { t.until.Store(int64(until)) }
 
-// Publish sends the changes committed here since the last call, if another process listens. If
-// send fails, the next batch says that changes are missing. Without changes it sends an empty
-// batch each Heartbeat.
-// t.number is taken back for a batch that is not sent, so that numbers have no gap.
+// Publish sends the changes since the last call, if another process listens, or an empty batch each Heartbeat. After
+// a failed send, the next batch reports missing changes; the failed number is reused, so that numbers have no gap.
 func (t *Publisher) Publish(f *Feed, send func(Batch) error) error {
 	now := f.now()
 	if now > task.Instant(t.until.Load()) {
@@ -52,7 +49,6 @@ func (t *Publisher) Publish(f *Feed, send func(Batch) error) error {
 	return nil
 }
 
-// next takes the next batch to publish.
 func (t *Publisher) next(f *Feed) Batch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
