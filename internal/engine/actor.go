@@ -32,13 +32,13 @@ func KeyOf(ctx context.Context) string {
 	return ""
 }
 
-// ActorOf returns the claimed actor, else the holder of the request's key, else Anonymous. The claimed name is not
-// authenticated, so the audit trail also stores the key's name.
+// ActorOf returns the claimed actor, else the key's holder, else Anonymous. A claimed name is not authenticated, so
+// the audit trail also stores the key's.
 func ActorOf(ctx context.Context, claimed string) string {
 	return cmp.Or(claimed, KeyOf(ctx), Anonymous)
 }
 
-// CheckActor returns the problems of an actor and a reason, located at "/actor" and "/reason". Both may be empty.
+// CheckActor returns the problems at "/actor" and "/reason". Both may be empty.
 func CheckActor(actor, reason string) []task.Problem {
 	var problems []task.Problem
 	if fault := actorFault(actor); fault != "" {
@@ -81,12 +81,11 @@ func visible(r rune) rune {
 	return r
 }
 
-// invisible includes spaces, control characters, and runes that only affect their neighbours.
 func invisible(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
 }
 
-// expectFault refuses unknown states: they never match, so a typing error would look like a conflict.
+// expectFault refuses unknown states, which would look like a conflict.
 func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	if x.State == "" || slices.Contains(states, S(x.State)) {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// admission is what a worker may take now. A poll asks for one before each claim. The caller must end each with
-// Engine.dismissed, which returns unused reservations.
+// admission is what a worker may take now. The caller must end each with Engine.dismissed, which returns unused
+// reservations.
 type admission struct {
 	leaving bool // the worker must finish its steps and stop polling
 	room    int  // steps it may take
@@ -22,8 +22,7 @@ type admission struct {
 	promised int
 }
 
-// admit returns how many of the wanted steps a worker may take; rounds counts the poll's earlier attempts. The
-// cheapest checks come first, because counting a worker's slots may read the store.
+// admit counts a worker's slots last, because that may read the store. rounds counts the poll's earlier attempts.
 func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) admission {
 	if w.DrainsItself() {
 		return admission{} // until it reports that its drain is over
@@ -55,8 +54,8 @@ func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) ad
 	return adm
 }
 
-// askAgain is when a poll that waits for a slot checks again in case it gets no event: soon where other processes
-// settle, then less and less often.
+// askAgain is when a waiting poll checks again without an event: soon where other processes settle, then less and
+// less often.
 func (e *Engine) askAgain(until task.Instant, rounds int) task.Instant {
 	pause := countShortAlone
 	if e.Shared() {
@@ -78,8 +77,7 @@ func (e *Engine) dismissed(a admission, taken int) {
 	}
 }
 
-// until returns a channel that receives when the admission may change without an event; nil when it cannot. A past
-// time fires within a millisecond.
+// until returns a channel that receives when the admission may change without an event, or nil.
 func (e *Engine) until(a admission) <-chan time.Time {
 	if a.until == 0 {
 		return nil

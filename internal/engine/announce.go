@@ -5,9 +5,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// Announce sends events of the inbox to listeners once their transaction has committed. The transaction must call it
-// last, so that later commits are not queued before it. Nothing is announced where the store cannot observe the
-// commit.
+// Announce sends inbox events to listeners after the commit, if the store can observe that. It must be called last in
+// the transaction, so that later commits are not queued before it.
 func (e *Engine) Announce(tx Tx, events ...deadletter.Event) {
 	pass := e.feed.Begin()
 	if !tx.Handle().AfterCommit(func() { pass.End("", nil) }) {

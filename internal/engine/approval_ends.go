@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// approvalEnds are the approvals that end in a unit. Streams and webhooks get each end once, when the unit is saved
-// and the actor and the reason are final.
+// approvalEnds are the approvals that end in a unit. Each is published once, when the unit is saved and actor and
+// reason are final.
 type approvalEnds struct {
 	u       *unit
 	ended   []Work
@@ -58,7 +58,6 @@ func (a *approvalEnds) tell() error {
 	return nil
 }
 
-// unanswered is the end of an approval by a cancellation, a supplied outcome, or a limit of the task.
 func unanswered(u *unit, w Work) approvalEnd {
 	switch {
 	case w.Step.State == task.StepCancelled:

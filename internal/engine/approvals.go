@@ -14,8 +14,8 @@ type Approval struct {
 	Text string // the decision to make; "" if the template cannot be read
 }
 
-// Approvals returns a page of the steps that wait for an approval, the earliest first, and whether there are more.
-// The caller restricts the namespaces. Invalid: a limit outside of 1 to Limits.PageItems.
+// Approvals returns a page of waiting approvals, the earliest first, and whether there are more. The caller restricts
+// the namespaces. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Approvals(ctx context.Context, f WaitFilter) (list []Approval, more bool, err error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err

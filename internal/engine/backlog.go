@@ -6,12 +6,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The transaction that makes steps ready also evaluates their conditions. It does a bounded amount of work; timers
-// evaluate the conditions of further steps, spread over time so that other transactions run in between.
+// The transaction that makes steps ready also evaluates conditions, up to a bound. Timers evaluate the rest, spread
+// over time so that other transactions run in between.
 
 const (
-	// workAtOnce bounds the work on expressions in a transaction, in units of expr.Program.Work: some 30 ms. The last
-	// expression may exceed it.
+	// workAtOnce is in units of expr.Program.Work, some 30 ms. The last expression may exceed it.
 	workAtOnce = 1 << 20
 	// workPerSecond is about half of what the timers could do.
 	workPerSecond = 16 * workAtOnce
@@ -34,7 +33,7 @@ func (c control) backlogOf(t *task.Task) *backlog {
 	return state.backlog[t.ID]
 }
 
-// queueUp puts off a step behind the steps of its task that were put off before. Tasks do not delay one another.
+// queueUp puts a step behind those of its task that were put off before.
 func (c control) queueUp(w Work) error {
 	b := c.backlogOf(w.Task)
 	at := c.u.now.Add(time.Duration(b.later) * time.Microsecond / (workPerSecond / 1_000_000))

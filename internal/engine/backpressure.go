@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Refusal is why back-pressure refuses a submission. Metric labels and configuration keys use the same words.
+// Refusal is why back-pressure refuses a submission, in the words of metrics and configuration.
 type Refusal string
 
 // The reasons, in the order of the checks.
@@ -31,9 +31,9 @@ const (
 // Refusals lists every reason.
 var Refusals = []Refusal{Overloaded, OverAllowList, OverHigh, OverSoft, OverBurst, OverSustained}
 
-// backpressure decides which submissions are accepted. It never counts the queue for a submission: it estimates the
-// depth from a background count and the steps that this process has added and handed out since. The estimate may be
-// seconds old, and a burst may exceed a limit by the tasks that are stored at once. mu guards the fields below it.
+// backpressure never counts the queue for a submission: it estimates the depth from a background count and the steps
+// added and handed out here since. The estimate may be seconds old, and a burst may exceed a limit by the tasks being
+// stored. mu guards the fields below it.
 type backpressure struct {
 	e     *Engine
 	cfg   settings.Backpressure
@@ -55,18 +55,17 @@ type backpressure struct {
 }
 
 const (
-	// A count is valid for recount, or recountShare times its duration if that is longer, so that counting takes a
-	// small part of the time.
+	// A count is valid for recount, or recountShare times its duration if longer, so that counting stays a small part
+	// of the time.
 	recount      = time.Second
 	recountShare = 20
-	// longestCount bounds the measured duration: a clock step would make a count valid for hours.
+	// longestCount bounds the measured duration against clock steps.
 	longestCount = time.Second
 	// staleCount is the age, in such periods, from which a count is not used.
 	staleCount = 10
 )
 
-// newBackpressure lets concurrent counts share one read, with its own context, because the caller that began it may
-// leave.
+// Concurrent counts share one read. Its context is separate, because the first caller may leave.
 func newBackpressure(e *Engine) *backpressure {
 	b := &backpressure{e: e, cfg: e.cfg.Backpressure,
 		users: rate.NewLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}
@@ -86,7 +85,7 @@ func (b *backpressure) appliesTo(d *draft) bool {
 
 const minNormalLoad = 5000
 
-// normalLoad is the number of tasks that may be stored at once; 0: no bound.
+// normalLoad returns 0 for no bound.
 func (b *backpressure) normalLoad(now task.Instant) int {
 	switch {
 	case b.cfg.NormalLoad < 0:
@@ -97,8 +96,8 @@ func (b *backpressure) normalLoad(now task.Instant) int {
 	return max(minNormalLoad, int(b.e.meter.storeRate(now)))
 }
 
-// tier returns the highest tier that a depth reaches ("" for none), the lowest level that it accepts, and a text that
-// names those. The highest tier accepts only the allow-list.
+// tier returns the highest tier reached ("" for none), the lowest level that it accepts, and a text about those. The
+// highest tier accepts only the allow-list.
 func (b *backpressure) tier(depth int) (tier Refusal, least int, who string) {
 	reached := func(at int) bool { return at > 0 && depth >= at }
 	switch {
@@ -114,7 +113,6 @@ func (b *backpressure) tier(depth int) (tier Refusal, least int, who string) {
 	return "", 0, ""
 }
 
-// highLevel is the level named high, else the highest named level.
 func (e *Engine) highLevel() int {
 	for _, p := range e.cfg.Priorities {
 		if p.Name == "high" {
@@ -141,8 +139,8 @@ const (
 	longestWait  = time.Minute
 )
 
-// drained estimates the time until the queue is below the lowest tier, from the rate at which this process settles
-// steps. Without a rate it returns the longest wait.
+// drained estimates the time until the queue is below the lowest tier, at this process's rate of settling; without
+// one it is longestWait.
 func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
 	lowest := settings.MaxDepth
 	for _, at := range []int{b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly} {
@@ -165,7 +163,7 @@ func (b *backpressure) refuse(why Refusal, n int) {
 	}
 }
 
-// estimate blocks only when there is no recent count.
+// estimate blocks only without a recent count.
 func (b *backpressure) estimate(ctx context.Context, now task.Instant) (int, error) {
 	b.mu.Lock()
 	interval := max(recount, recountShare*b.cost)
@@ -185,8 +183,7 @@ func (b *backpressure) estimate(ctx context.Context, now task.Instant) (int, err
 	return b.depth + int(b.pending.Load()), nil
 }
 
-// exactDepth is the depth up to which the queue is counted even without tiers, so that a refusal can report the
-// number.
+// exactDepth is counted even without tiers, so that a refusal can report the number.
 const exactDepth = 100_000
 
 func (b *backpressure) count(ctx context.Context) error {
@@ -220,7 +217,6 @@ func (b *backpressure) count(ctx context.Context) error {
 	return nil
 }
 
-// moved adds n ready steps; n may be negative.
 func (b *backpressure) moved(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,12 +228,10 @@ type Pressure struct {
 	Scope settings.BackpressureScope
 	// Tier is the tier that the queue has reached, or "".
 	Tier Refusal
-	// Depth is the estimated number of ready steps. It is valid only if Counted, which the first submission that
-	// depends on it sets.
+	// Depth is the estimated number of ready steps, valid only if Counted: once a submission has depended on it.
 	Depth   int
 	Counted bool
-	// Active counts tasks being stored. NormalLoad is their normal number (0: no bound), and Overloaded is set from
-	// twice that.
+	// Active counts tasks being stored. NormalLoad is their normal number (0: no bound); Overloaded means twice that.
 	Active, NormalLoad int
 	Overloaded         bool
 	// Refused counts refused tasks since the process began.

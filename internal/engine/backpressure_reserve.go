@@ -10,10 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// reservation is the decision about the submissions of one call. It counts as load from reserve to release.
+// reservation decides about the submissions of one call. It counts as load until release.
 type reservation struct {
-	b *backpressure
-	// admitted keeps the order of the call; refused has a reason for each of the others.
+	b        *backpressure
 	admitted []*draft
 	refused  map[*draft]error
 
@@ -22,18 +21,17 @@ type reservation struct {
 	counted map[*draft]bool // those counted against their users' limits
 }
 
-// group is accepted or refused as one.
 type group struct {
 	drafts []*draft
 	why    Refusal
 	err    *task.Error
 }
 
-// reserve counts tasks as being stored, until release. Above a limit it refuses all of them with an error. With each
-// it decides about every task separately, as if it had come alone.
+// reserve counts tasks as being stored, until release, or refuses all of them with an error. With each it decides
+// about every task as if it had come alone.
 //
-// A submission whose idempotency key is known, or whose unique key is guarded, creates no task: it is always accepted
-// and does not count.
+// A submission with a known idempotency key or a guarded unique key creates no task: it is accepted and does not
+// count.
 func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) (*reservation, error) {
 	t := &reservation{b: b, at: b.e.instant(), refused: map[*draft]error{}, counted: map[*draft]bool{}}
 	groups, err := b.decideAll(ctx, t, b.groups(drafts, each))
@@ -65,8 +63,7 @@ func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) 
 	return t, nil
 }
 
-// release ends a reservation. Tasks that the receipts report as not created do not count against users' limits; with
-// nil receipts, none was created.
+// release uncounts against users' limits the tasks that were not created; with nil receipts, all.
 func (t *reservation) release(receipts []Receipt) {
 	t.b.active.Add(-int64(len(t.admitted)))
 	t.b.pending.Add(-int64(t.normal))
@@ -91,8 +88,7 @@ func (b *backpressure) groups(drafts []*draft, each bool) []*group {
 	return groups
 }
 
-// decideAll looks up known keys only when groups are refused, and decides about those again without the known
-// submissions.
+// decideAll looks up known keys only for refused groups, and decides again without those submissions.
 func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*group) ([]*group, error) {
 	if len(groups) == 0 {
 		return nil, nil
@@ -135,8 +131,8 @@ func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*
 	return groups, nil
 }
 
-// heldBefore is the number of tasks that wait for their turn, for a group with ordering keys: otherwise one slow key
-// would fill the database with messages that are never ready.
+// heldBefore counts waiting tasks for a group with ordering keys: otherwise one slow key fills the database with
+// messages that are never ready.
 func (b *backpressure) heldBefore(drafts []*draft) int {
 	if !slices.ContainsFunc(drafts, func(d *draft) bool { return d.in.Meta.OrderingKey != "" }) {
 		return 0
@@ -146,7 +142,6 @@ func (b *backpressure) heldBefore(drafts []*draft) int {
 	return b.held
 }
 
-// decide also counts an accepted group against the limits of its users.
 func (b *backpressure) decide(t *reservation, depth int, drafts []*draft) (Refusal, *task.Error) {
 	if err := b.checkLoad(t.at); err != nil {
 		return Overloaded, err
@@ -157,8 +152,8 @@ func (b *backpressure) decide(t *reservation, depth int, drafts []*draft) (Refus
 	return b.checkUsers(t, drafts)
 }
 
-// checkLoad refuses everything at twice the normal load: the store is slower than the submissions, and waiting calls
-// only use memory. The code is Unavailable, so that a client may try another node.
+// checkLoad refuses everything at twice the normal load, when waiting calls only use memory. Unavailable makes a
+// client try another node.
 func (b *backpressure) checkLoad(now task.Instant) *task.Error {
 	normal := b.normalLoad(now)
 	if in := int(b.active.Load()); normal == 0 || in < 2*normal {
@@ -199,8 +194,8 @@ func (b *backpressure) depthText(depth int) string {
 	return fmt.Sprintf("%d steps are ready", depth)
 }
 
-// checkUsers counts a group against the limits of its users, all or nothing. More tasks than a limit could ever allow
-// are TooLarge, because waiting does not help; the rest is Exhausted with a wait.
+// checkUsers counts a group, all or nothing. More tasks than a limit ever allows are TooLarge; the rest is Exhausted
+// with a wait.
 func (b *backpressure) checkUsers(t *reservation, drafts []*draft) (Refusal, *task.Error) {
 	if !b.users.On() {
 		return "", nil

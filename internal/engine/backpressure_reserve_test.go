@@ -75,7 +75,6 @@ func TestEachByItself(t *testing.T) {
 	}
 }
 
-// Submissions that create nothing are neither refused nor counted.
 func TestKnownKeysAreAlwaysAnswered(t *testing.T) {
 	t.Parallel()
 	keyed := func(key string) engine.Submission {

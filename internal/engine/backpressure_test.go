@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// pressed also returns a function that advances the clock.
 func pressed(t *testing.T, b settings.Backpressure) (*engine.Engine, func(time.Duration)) {
 	t.Helper()
 	var now atomic.Int64
@@ -261,7 +260,6 @@ func TestBackpressureConfig(t *testing.T) {
 	}
 }
 
-// busyStore blocks writes while it is slow.
 type busyStore struct {
 	engine.Database
 	slow             atomic.Bool

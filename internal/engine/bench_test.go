@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// The benchmarks submit, poll and settle tasks one by one, each in its own transaction. Allocations are the same in
-// every run, except in BenchmarkLimited, where the admission runs concurrently.
+// Each task is submitted, polled and settled in a separate transaction. Allocations are the same in every run, except
+// in BenchmarkLimited, where the admission runs concurrently.
 
 func BenchmarkTask(b *testing.B) { benchmarkTasks(b, engine.Submission{TaskType: "h"}, 1) }
 

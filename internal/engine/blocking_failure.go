@@ -9,14 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// blockingFailure is the last failure of the steps that block a task; nil if it is stuck without one.
 type blockingFailure struct {
 	step   *task.Step
 	failed *task.Attempt
 }
 
-// blockingFailure returns the latest failure among the steps in error or waiting for a retry. c.ending has failures
-// of this transaction. Of two at the same time, the step later in the template counts.
+// blockingFailure includes failures of this transaction (c.ending). Of two at the same time, the step later in the
+// template counts.
 func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	failures := c.failures(c.evidence[of])
 	var last *blockingFailure
@@ -35,8 +34,7 @@ func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	return last
 }
 
-// occurrence describes how a task got stuck: class, whether a retry may help, and the cause if the opening has none.
-// It counts the occurrence in its group, so it must be called once per occurrence.
+// occurrence also counts the occurrence in its group, so it must be called once.
 func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	out := task.Occurrence{At: c.u.now, Reason: o.reason, OriginalState: o.state}
 	def, err := c.u.rows.template(o.task.DefID)
@@ -84,8 +82,7 @@ func (c *snapshotter) group(o *task.Occurrence, def *task.Template, handler, sta
 	return caseSlot.of(c.u).groups.join(def.Namespace, print), nil
 }
 
-// stalledClass is the class of a problem without a failure: a step takes too long, or no worker takes one. "":
-// nothing runs or is ready.
+// stalledClass is the class of a problem without a failure; "" if nothing runs or is ready.
 func (c *snapshotter) stalledClass(of task.ID) failure.Class {
 	class := failure.Class("")
 	for _, s := range c.u.rows.families[of] {

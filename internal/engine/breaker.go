@@ -12,11 +12,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A worker whose last attempts all failed gets no steps for a period, and then a few attempts as a test (half-open).
-// The worker's row stores when its breaker opened, so all processes see it and it survives restarts. Each process
-// counts in memory consecutive failures of the attempts that it ended, and the attempts of a half-open period.
+// A worker whose last attempts all failed gets no steps for a period, and then a few as a test (half-open). Its row
+// stores when the breaker opened, for all processes and restarts. Each process counts in memory consecutive failures
+// of attempts that it ended, and the attempts of a half-open period.
 
-// breakerOutcomes are the attempts that ended in a unit.
 type breakerOutcomes struct {
 	u *unit
 
@@ -43,14 +42,13 @@ func breakersFeature() feature {
 	}
 }
 
-// breakers has the counts of this process, with no entry for a worker that does not fail. mu guards the maps. failing
-// is read without it: a healthy cluster pays one atomic load per settled step.
+// breakers has no entry for a worker that does not fail. mu guards the maps; failing is read without it, so that a
+// healthy cluster pays one atomic load per settled step.
 type breakers struct {
 	cfg settings.WorkerBreaker
 	// apart is how long after a failure a lost lease still adds to it; see lostApart.
 	apart time.Duration
 
-	// failing is the number of entries; while it is zero, successes are not evaluated.
 	failing atomic.Int64
 
 	mu      sync.Mutex
@@ -76,12 +74,10 @@ type routeFailure struct {
 // maxFailing bounds the entries; beyond it, counting restarts from zero.
 const maxFailing = 50_000
 
-// lostApart bounds, in leases, the time after which a lost lease adds to earlier failures. Any process notices a lost
-// lease, but sees the successes only of workers that report to it: otherwise the leases that a good worker loses in a
-// month would add up.
+// lostApart bounds, in leases, the time within which lost leases add up. Any process notices a lost lease, but sees
+// successes only of workers that report to it: without a bound, a good worker's few losses in a month would add up.
 const lostApart = 3
 
-// newBreakers counts nothing if cfg.Failures is 0.
 func newBreakers(cfg settings.WorkerBreaker, lease time.Duration) *breakers {
 	return &breakers{cfg: cfg, apart: lostApart * lease, workers: map[int64]*breaker{}, routes: map[int64]*routeFailure{}}
 }
@@ -91,7 +87,7 @@ func (b *breakers) on() bool { return b.cfg.Failures > 0 }
 // The caller holds mu.
 func (b *breakers) updateFailing() { b.failing.Store(int64(len(b.workers) + len(b.routes))) }
 
-// note adopts the state of a worker's row that was read at the time read.
+// note adopts a worker's row read at the time read.
 func (b *breakers) note(w *task.Worker, read task.Instant) {
 	if !b.on() || w.BrokenAt == 0 && b.failing.Load() == 0 {
 		return
@@ -115,7 +111,6 @@ func (b *breakers) put(worker int64, entry breaker) {
 	b.workers[worker] = &entry
 }
 
-// reserve returns how many of the wanted attempts a worker may have in a half-open period, and counts them.
 func (b *breakers) reserve(worker, period int64, want int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,8 +147,8 @@ type breakerChange struct {
 	brokenAt task.Instant // 0: close it
 }
 
-// evaluate returns the breakers that open or close. It stores the new counts only with apply. It runs twice for a
-// unit: before the commit to know which rows change, and after it to count, so a rollback leaves no trace.
+// evaluate returns the breakers that open or close, and with apply stores the new counts. It runs before the commit
+// to know the changed rows, and after it to count, so a rollback leaves no trace.
 func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool) []breakerChange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,8 +188,7 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool)
 	return list
 }
 
-// after returns the entry after the end of an attempt. A success closes the breaker in any state; cfg.HalfOpen
-// failures open a half-open one again.
+// after: a success closes the breaker in any state; cfg.HalfOpen failures open a half-open one again.
 func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant) breaker {
 	w := task.Worker{BrokenAt: of.brokenAt}
 	state, _, _ := w.Breaker(now, cfg.OpenFor)
@@ -212,9 +206,8 @@ func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant)
 	return of
 }
 
-// isRouteFault records an outcome in routes, and reports whether a failure is the route's fault: attempts of two
-// workers failed there for good with no success between them, so the step or its service is the likelier cause. No
-// worker is blamed until the next success.
+// isRouteFault reports whether a failure is the route's fault: attempts of two workers failed there for good with no
+// success between them. No worker is blamed until the next success.
 func (b *breakers) isRouteFault(v breakerOutcome, routes map[int64]*routeFailure) bool {
 	if b.cfg.Count != settings.CountAny || !v.good && !v.final {
 		return false
@@ -309,7 +302,7 @@ func (e *Engine) BreakerOf(w *task.Worker) task.BreakerState {
 	return state
 }
 
-// BreakerUntil also returns when that state ends if nothing else changes it; 0: never.
+// BreakerUntil also returns when the state ends by itself; 0: never.
 func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until task.Instant) {
 	if !e.breakers.on() {
 		return task.BreakerClosed, 0

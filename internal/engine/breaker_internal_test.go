@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Only leases lost in quick succession add up: between distant ones, other processes may have seen the worker
-// succeed.
+// Other processes may have seen a worker succeed between distant losses.
 func TestLostLeasesApart(t *testing.T) {
 	const lease = 90 * time.Second
 	for _, test := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A bulk verb applies a verb to all cases that match a filter, or to the failed steps of their tasks, newest first,
-// in several transactions. A refused item does not stop the others.
+// A bulk verb acts on all cases that match a filter, or on the failed steps of their tasks, newest first, in several
+// transactions. A refused item does not stop the others.
 
 const (
 	// bulkCases and bulkSteps bound one transaction.
@@ -22,7 +22,7 @@ const (
 
 // Bulk is the selection and the options of a bulk verb.
 type Bulk struct {
-	// Filter selects cases. Limit applies to the whole request; Below continues an earlier one.
+	// Filter selects cases. Limit is of the whole request; Below continues an earlier one.
 	Filter CaseFilter
 	DryRun bool // report the effects only
 }
@@ -45,8 +45,8 @@ type BulkResult struct {
 	Err error
 }
 
-// UpdateCases makes the same change to many cases; see Bulk for the bounds. An invalid change is an error; a refused
-// case has its error in its item.
+// UpdateCases makes the same change to many cases. An invalid change is an error; a refused case has its error in its
+// item.
 func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*BulkResult, error) {
 	if err := e.admitChange(ctx, &ch); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*
 	})
 }
 
-// OperateOnCases performs an act on the failed steps of the tasks of many cases; with a name, on that step only, in
-// whatever state. A refused step has its error in its item.
+// OperateOnCases acts on the failed steps of the cases' tasks; with a name, on that step in any state. A refused step
+// has its error in its item.
 func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act StepAct) (*BulkResult, error) {
 	if problems := e.checkAct(&act); len(problems) > 0 {
 		return nil, check.Refusal("no step was changed", problems)
@@ -67,11 +67,11 @@ func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act St
 	})
 }
 
-// some applies a bulk verb to a portion of the cases. A repeated transaction calls it again.
+// some may be called again for the same cases, in a repeated transaction.
 type some func(u *unit, cases []*task.Case) ([]BulkItem, error)
 
-// bulk passes the selected cases to fn, a portion in each transaction. An error before the first portion is returned;
-// a later one is in the result, because earlier portions are committed.
+// bulk returns an error before the first portion; a later one is in the result, because earlier portions are
+// committed.
 func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkResult, error) {
 	if n := len(b.Filter.IDs); n > 0 {
 		b.Filter.Limit = n
@@ -124,7 +124,6 @@ func notAmong(ids []task.ID, cases []*task.Case) []BulkItem {
 	return items
 }
 
-// sizesOf returns the number of steps of each case's task; 0 for a deleted one.
 func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]int, error) {
 	ids := make([]task.ID, len(cases))
 	for i, c := range cases {
@@ -141,7 +140,7 @@ func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]i
 	return sizes, nil
 }
 
-// portion is how many cases go into one transaction, at least one. Steps are bounded because all of them are loaded.
+// portion is at least one. It bounds steps because all of them are loaded.
 func portion(cases []*task.Case, sizes map[task.ID]int) int {
 	steps, n := 0, 0
 	for _, c := range cases[:min(len(cases), bulkCases)] {
@@ -153,7 +152,7 @@ func portion(cases []*task.Case, sizes map[task.ID]int) int {
 	return n
 }
 
-// bulkOnce runs one transaction. A dry run never flushes its unit, so nothing is written.
+// bulkOnce never flushes the unit of a dry run.
 func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*task.Case, fn some,
 ) (items []BulkItem, err error) {
 	if dry {
@@ -170,7 +169,7 @@ func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*t
 	return items, err
 }
 
-// updateCases reads the cases again under their tasks' locks, because the list may be out of date.
+// updateCases reads the cases again under their tasks' locks.
 func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, error) {
 	ids := make([]task.ID, len(list))
 	for i, c := range list {
@@ -273,7 +272,7 @@ func noSteps(t *task.Task, step string) error {
 	return task.Errorf(task.WrongState, "the task %s is %s, and no step of it has failed", t.ID, t.State)
 }
 
-// refused stores a refusal in the item. It returns errors of the store, which concern all items.
+// refused returns errors of the store, which concern all items.
 func refused(err error, item *BulkItem) error {
 	var e *task.Error
 	if !errors.As(err, &e) {

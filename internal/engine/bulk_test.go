@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// failing fails its writes after some have succeeded.
 type failing struct {
 	engine.Database
 	left int // writes until it fails; negative: never
@@ -23,7 +22,7 @@ func (s *failing) Write(ctx context.Context, fn func(context.Context, engine.Tx)
 	return s.Database.Write(ctx, fn)
 }
 
-// When the store fails midway, the answer lists the finished items and its cursor continues after them.
+// The answer lists the finished items, and its cursor continues after them.
 func TestBulkGoesOn(t *testing.T) {
 	t.Parallel()
 	store := &failing{memstore.New(nil), -1}

@@ -5,19 +5,18 @@ import (
 	"errors"
 )
 
-// Verbs can run in a transaction that the caller began with Write. When a verb returns an error, the caller must
-// return one from Write too, because the transaction contains the verb's writes up to the error.
+// Verbs can run in a transaction that the caller began with Write. If one returns an error, the caller must return
+// one from Write too, because the verb may have written.
 //
-// If the store observes the commit (Handle.AfterCommit), the engine reports the effects then. It does not for
-// connections of the caller (postgres.WriteExternal): the commit notifies processes of ready steps, PollPeers
-// completes waits and streams that name the task, and MaintainDispatch gives the steps to the dispatcher. Streams of
-// all tasks and the observer miss these changes.
+// If the store observes the commit (Handle.AfterCommit), the engine reports the effects then. For connections of the
+// caller (postgres.WriteExternal) it does not: the commit notifies processes of ready steps, PollPeers completes
+// waits and streams that name the task, and MaintainDispatch informs the dispatcher. Streams of all tasks and the
+// observer miss these changes.
 
-// transaction runs fn on a unit of work, in its own transaction (Engine.write) or the caller's (Engine.in).
+// transaction is Engine.write, or Engine.in a caller's transaction.
 type transaction func(ctx context.Context, verb string, fn func(u *unit) error) error
 
-// in returns the caller's transaction. It serves no polls, because it may stay open for long; they are woken after
-// the commit.
+// in serves no polls, because the transaction may stay open for long; the commit wakes them.
 func (e *Engine) in(tx Tx) transaction {
 	return func(ctx context.Context, verb string, fn func(u *unit) error) error {
 		u := newUnit(ctx, e, tx)
@@ -37,8 +36,8 @@ func (e *Engine) in(tx Tx) transaction {
 	}
 }
 
-// follow reports the unit after its commit if enter was called when the unit was saved. enter is nil where the store
-// cannot observe the commit.
+// follow reports the unit after its commit if enter was called; enter is nil where the store cannot observe the
+// commit.
 func (e *Engine) follow(u *unit, verb string) (enter func()) {
 	began, pass, saved := e.startObserving(), e.feed.Begin(), false
 	observed := u.tx.Handle().AfterCommit(func() {

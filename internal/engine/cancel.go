@@ -15,10 +15,9 @@ type Cancellation struct {
 	Expect task.Expectation
 }
 
-// Cancel cancels tasks in one transaction and answers each in order. Unsettled steps become cancelled, and their
-// leases end. A repeated cancellation keeps the first actor and reason. Receipts: WrongState for a task that ended
-// otherwise, Conflict for one not as expected, NotFound out of the key's reach. Defaults are the holder of the
-// request's key or Anonymous, and NoReason.
+// Cancel cancels tasks and their unsettled steps in one transaction, and answers each in order. A repetition keeps
+// the first actor and reason. Receipts: WrongState for a task that ended otherwise, Conflict for one not as expected,
+// NotFound out of the key's reach. Defaults are the key's holder or Anonymous, and NoReason.
 func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]Receipt, error) {
 	return e.cancelTasks(ctx, e.write, ids, c)
 }
@@ -56,7 +55,6 @@ func (e *Engine) cancelTasks(ctx context.Context, run transaction, ids []task.ID
 	return out, nil
 }
 
-// cancel returns errors of the store; a refusal is in the receipt.
 func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	r := Receipt{ID: id}
 	t, err := u.reachedTask(id)
@@ -87,7 +85,6 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	return r, nil
 }
 
-// end cancels a task that is not terminal, with its steps.
 func (u *unit) end(t *task.Task, actor, reason, cause string) error {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -118,7 +115,6 @@ func (u *unit) interrupt(w Work) error {
 	return nil
 }
 
-// endLease records the attempt that is about to be interrupted.
 func (u *unit) endLease(s *task.Step, after task.StepState) {
 	if !s.State.Leased() {
 		return
@@ -129,5 +125,5 @@ func (u *unit) endLease(s *task.Step, after task.StepState) {
 	u.observed.ended(Work{s, u.rows.tasks[s.TaskID]}, a)
 }
 
-// noTask is also the refusal for a task that the key may not see, so that IDs cannot be probed.
+// noTask is the same for a task out of the key's reach, so that IDs cannot be probed.
 func noTask(id task.ID) error { return task.Errorf(task.NotFound, "there is no task %s", id) }

@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A task with a failed step is in error only when no other step can run. A branch may wait a month for an approval, a
-// signal or a time and hide the failure. So the task gets its case once only such waits are left.
+// A task is in error only when no step can run, but a branch may wait a month for an approval, a signal or a time. So
+// the task gets its case once only such waits are left.
 
 func mayBeLeft(u *unit, w Work) {
 	if w.Task.Counts.Failed == 0 || w.Step.Queue != task.NoQueue && w.Step.State != task.StepWaiting {

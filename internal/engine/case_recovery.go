@@ -2,8 +2,7 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// recovered records that a task with a pending case continues or has ended. An empty how follows from the acts of the
-// transaction.
+// recovered: an empty how follows from the acts of the transaction.
 func recovered(u *unit, t *task.Task, how string) {
 	if t.Meta.Case != task.HasPending {
 		return
@@ -44,8 +43,8 @@ func (cc *caseChanges) noteRecoveries() error {
 	return nil
 }
 
-// noteRecovery records the recovery of t in its pending case. A worker that takes a step ends only the problem that
-// no worker did: the task was never in error, so an earlier recovery stays.
+// noteRecovery: a worker that takes a step ends only the problem that no worker did. The task was never in error, so
+// an earlier recovery stays.
 func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
 	how := cc.recoveries[t]
 	taken := how != "" // by a worker
@@ -64,7 +63,6 @@ func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
 	return nil
 }
 
-// recoveryOf returns nil for a cancelled task, which has not recovered.
 func (cc *caseChanges) recoveryOf(t *task.Task, c *task.Case, how string) *task.Recovery {
 	if t.State == task.Cancelled {
 		return nil
@@ -83,8 +81,7 @@ func (cc *caseChanges) recoveryOf(t *task.Task, c *task.Case, how string) *task.
 	return &now
 }
 
-// autoResolve resolves the case of an ended task as System. It keeps an investigator's note, else notes the task's
-// state.
+// autoResolve keeps an investigator's note.
 func (cc *caseChanges) autoResolve(t *task.Task, c *task.Case) error {
 	change := task.CaseChange{Actor: System, Status: task.CaseResolved}
 	if t.State == task.Cancelled {

@@ -51,7 +51,6 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 	return opened, err
 }
 
-// checkOpening requires an actor and a reason.
 func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
 	problems := CheckActor(r.Actor, r.Reason)
 	problems = check.Renamed(problems, "/actor", "/opened_by")
@@ -77,7 +76,7 @@ func (e *Engine) checkMetadata(m []byte) []task.Problem {
 	return []task.Problem{{Location: "/metadata", Message: fault}}
 }
 
-// openedBy adds actor, reason and key to the caller's metadata, which take precedence.
+// openedBy lets the caller's metadata take precedence.
 func openedBy(r CaseRequest, key string) ([]byte, error) {
 	words := map[string]string{"opened_by": r.Actor, "opened_because": r.Reason}
 	if key != "" {
@@ -130,7 +129,6 @@ func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
 // maxNotes bounds one note, in bytes.
 const maxNotes = 16 << 10
 
-// checkChange requires an actor for resolving and re-opening, not for a note.
 func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	var problems []task.Problem
 	bad := func(at, fault string) {
@@ -162,7 +160,7 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	return append(problems, e.checkMetadata(ch.Metadata)...)
 }
 
-// noCase is also the refusal for a case that the key may not see.
+// noCase is the same for a case out of the key's reach.
 func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no case %s", id) }
 
 // Case returns a case with its snapshot, or NotFound.

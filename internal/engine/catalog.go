@@ -13,36 +13,34 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// catalog caches rows that hardly change: templates, their compiled schemas, and routes. Template versions are
-// immutable, so entries never become stale; see catalog_newest.go for the newest. The cache is bounded and reads
-// missing entries again. It is safe for concurrent use; mu guards the maps. Returned values are shared and must not
-// be changed.
+// catalog caches templates, their compiled schemas, and routes. Template versions are immutable, so entries never
+// become stale; see catalog_newest.go for the newest. It is bounded, reads missing entries again, and is safe for
+// concurrent use. mu guards the maps. Returned values are shared and must not be changed.
 type catalog struct {
 	store registry
 	acts  ActStore
 
-	mu      sync.RWMutex
-	byDef   map[int64]*task.Template
-	byName  map[templateName]*task.Template
-	schemas map[int64]compiledSchema
-	newest  newestTemplates
-	routes  map[routeName]*knownRoute
-	byRoute map[int64]*knownRoute
-	// routes that workers serve, by their kind and number
+	mu       sync.RWMutex
+	byDef    map[int64]*task.Template
+	byName   map[templateName]*task.Template
+	schemas  map[int64]compiledSchema
+	newest   newestTemplates
+	routes   map[routeName]*knownRoute
+	byRoute  map[int64]*knownRoute
 	kinds    map[workerKind]*servedRoutes
 	byWorker map[int64]*servedRoutes
 
 	widened func([]*task.Route) // called with routes that are new, closed or open again
 
-	// forgets counts how often routes were forgotten; read is its value when they were last read. See forgotten.
+	// forgets counts how often routes were forgotten; read is its value at the last read.
 	forgets, read atomic.Int64
 	reads         *coalesce.Group[struct{}, struct{}]
 
-	// closures are the pauses in force, closed the routes that they close (nil for none). They change under mu and
-	// are read without it. See closures.go.
+	// closures are the pauses in force, closed their routes (nil for none). They change under mu and are read without
+	// it.
 	closures atomic.Pointer[closures]
 	closed   atomic.Pointer[map[int64]struct{}]
-	// limits of operators, nil for none, change likewise. See limits_known.go.
+	// limits of operators, nil for none, change likewise.
 	limits atomic.Pointer[knownLimits]
 
 	eviction eviction
@@ -60,8 +58,7 @@ type templateName struct {
 	namespace, name, version string
 }
 
-// newCatalog returns an empty catalog. cluster is nil for a process that is alone with its store. widened is called
-// without mu.
+// newCatalog: cluster is nil for a process that is alone with its store. widened is called without mu.
 func newCatalog(s registry, acts ActStore, cluster Cluster, widened func([]*task.Route)) *catalog {
 	c := &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{},
 		byName:  map[templateName]*task.Template{},
@@ -77,8 +74,8 @@ func newCatalog(s registry, acts ActStore, cluster Cluster, widened func([]*task
 // maxCached bounds the cached templates.
 const maxCached = 10_000
 
-// addTemplate empties a full cache instead of trimming it: reading everything again is rare and cheap, and an order
-// of use would cost every submission.
+// addTemplate empties a full cache: reading everything again is rare, and an order of use would cost every
+// submission.
 func (c *catalog) addTemplate(t *task.Template) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,11 +90,10 @@ func (c *catalog) addTemplate(t *task.Template) {
 	c.byName[templateName{t.Adhoc, t.Namespace, t.Name, t.Version}] = t
 }
 
-// findTemplate reads a template where the caller reads, in its transaction or outside; nil: there is none.
+// findTemplate reads in the caller's transaction or outside; nil: there is none.
 type findTemplate func(ctx context.Context, def int64) (*task.Template, error)
 
-// template returns the template of a task, read with find if not cached. A deleted or unreadable one has a stand-in
-// with the reason in Unread and no steps.
+// template returns a stand-in for a deleted or unreadable template, with the reason in Unread and no steps.
 func (c *catalog) template(ctx context.Context, def int64, find findTemplate) (*task.Template, error) {
 	c.mu.RLock()
 	t := c.byDef[def]
@@ -119,7 +115,6 @@ func (c *catalog) template(ctx context.Context, def int64, find findTemplate) (*
 	return t, nil
 }
 
-// templateNamed returns a version of a template, the newest for "", or nil.
 func (c *catalog) templateNamed(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	if version != "" {
 		if t := c.cached(templateName{false, namespace, name, version}); t != nil {
@@ -149,8 +144,7 @@ func (c *catalog) cached(n templateName) *task.Template {
 	return c.byName[n]
 }
 
-// adhoc returns the stand-in template of a handler, and stores a new one. Beyond limit in the namespace the error is
-// a *typesLimit.
+// adhoc returns or stores the stand-in template of a handler. Beyond limit the error is a *typesLimit.
 func (c *catalog) adhoc(ctx context.Context, namespace, handler string, limit int) (*task.Template, error) {
 	if t := c.cached(templateName{true, namespace, handler, ""}); t != nil {
 		return t, nil
@@ -168,8 +162,8 @@ func (c *catalog) adhoc(ctx context.Context, namespace, handler string, limit in
 	return t, nil
 }
 
-// insertAdhoc creates one at a time within the process, so that concurrent first submissions respect the limit; each
-// other process may exceed it by one.
+// insertAdhoc creates one at a time, so that concurrent first submissions respect the limit; each other process may
+// exceed it by one.
 func (c *catalog) insertAdhoc(ctx context.Context, namespace, handler string, limit int) (*task.Template, error) {
 	leave, err := c.eviction.create(ctx)
 	if err != nil {
@@ -189,7 +183,6 @@ func (c *catalog) insertAdhoc(ctx context.Context, namespace, handler string, li
 	return c.insert(ctx, task.Adhoc(namespace, handler))
 }
 
-// insert returns the stored template, or the one that was there before.
 func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act) (*task.Template, error) {
 	var stored *task.Template
 	err := c.store.Write(ctx, func(ctx context.Context, tx Tx) error {
@@ -212,10 +205,9 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 	return stored, nil
 }
 
-// workerKind decides which routes a worker can serve. It is constant for a worker.
 type workerKind struct{ namespaces, handlers, capabilities string }
 
-// kindOf depends on the order of the lists; another order only costs a second list of routes.
+// kindOf: another order of the lists only costs a second list of routes.
 func kindOf(w *task.Worker) workerKind {
 	join := func(list []string) string { return strings.Join(list, "\n") }
 	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}
@@ -226,8 +218,8 @@ func (k workerKind) name() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// servedRoutes are the routes that workers of one kind can serve. The catalog updates them, so that a poll only reads
-// a list.
+// servedRoutes are the routes of one kind of workers, kept up to date by the catalog, so that a poll only reads a
+// list.
 type servedRoutes struct {
 	kind        *task.Worker
 	name        string // the same in all processes
@@ -235,7 +227,7 @@ type servedRoutes struct {
 	meanPayload atomic.Int64 // bytes of a step's payload, about; 0: not known
 }
 
-// routes returns the sorted list. Callers share it and must not change it.
+// routes returns the sorted list, which callers share and must not change.
 func (s *servedRoutes) routes() []int64 { return *s.list.Load() }
 
 func (s *servedRoutes) any(routes []*task.Route) bool {
@@ -281,7 +273,6 @@ func (c *catalog) served(w *task.Worker) *servedRoutes {
 	return s
 }
 
-// kindName returns "" for an unknown worker.
 func (c *catalog) kindName(worker int64) string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -303,8 +294,7 @@ type compiledSchema struct {
 	err     error
 }
 
-// schema returns the compiled input schema of a template, nil if it has none, and the same error each time if it does
-// not compile. Internal: the engine has no compiler.
+// schema returns nil without an input schema. Internal: the engine has no compiler.
 func (c *catalog) schema(t *task.Template, compile SchemaCompiler) (SchemaChecker, error) {
 	if len(t.InputSchema) == 0 {
 		return nil, nil

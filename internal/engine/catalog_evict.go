@@ -12,9 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// eviction bounds the routes in a catalog. Beyond the limit it removes the least recently used routes without a ready
-// step. A route returns, and wakes its polls, when a step becomes ready on it. Ages are counts: the n-th added route
-// has age n, and use stamps a route with the present count.
+// eviction removes, beyond the limit, the least recently used routes without a ready step. A route returns when a
+// step becomes ready on it. Ages are counts: the n-th added route has age n, and use stamps a route with the present
+// count.
 type eviction struct {
 	limit    int // routes kept without a ready step
 	occupied func(ctx context.Context, routes []*task.Route) ([]*task.Route, error)
@@ -33,8 +33,7 @@ func newEviction() eviction {
 	return eviction{limit: maxCached, creating: make(chan struct{}, 1), dropped: func([]int64) {}}
 }
 
-// create serialises storing new routes and templates, so that two callers do not count at the same time. The caller
-// must call leave.
+// create serialises storing new routes and templates, because callers count first. The caller must call leave.
 func (v *eviction) create(ctx context.Context) (leave func(), err error) {
 	select {
 	case v.creating <- struct{}{}:
@@ -51,17 +50,15 @@ func (v *eviction) use(r *knownRoute) {
 	}
 }
 
-// saw keeps the highest number, from which loadNew continues.
 func (v *eviction) saw(id int64) { v.newest.Store(max(v.newest.Load(), id)) }
 
-// forget makes reading restart at the first route.
 func (v *eviction) forget() {
 	v.newest.Store(0)
 	v.cursor.Store(0)
 }
 
-// evict removes routes first and checks for ready steps then: a step that becomes ready meanwhile misses its route
-// and restores it (ensureRoutes).
+// evict removes first and checks then: a step that becomes ready meanwhile misses its route and restores it
+// (ensureRoutes).
 func (c *catalog) evict(ctx context.Context) error {
 	v := &c.eviction
 	c.mu.RLock()
@@ -144,8 +141,7 @@ func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Ro
 	return some, nil
 }
 
-// restoreRoutes restores the routes of steps that became ready. If the store fails, polls read the routes before they
-// try again.
+// restoreRoutes: if the store fails, polls read the routes before they try again.
 func (e *Engine) restoreRoutes(steps map[int64]int) {
 	if len(steps) == 0 {
 		return

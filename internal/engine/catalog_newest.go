@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// newestTemplates finds the version for a submission without one: the one registered last, on any node, before the
-// submission began. A process that is alone with its store remembers it. Processes that share a store ask it for the
-// number; concurrent callers share a query.
+// newestTemplates finds the version registered last, on any node, before the submission began. A process alone with
+// its store remembers it; others ask the store for the number, and concurrent callers share a query.
 type newestTemplates struct {
 	catalog *catalog
 	numbers *coalesce.Group[TemplateName, int64] // nil: this process is alone
@@ -22,7 +21,6 @@ type newestTemplates struct {
 // TemplateName names all versions of a template.
 type TemplateName struct{ Namespace, Name string }
 
-// askedAtOnce bounds the names of one query.
 const askedAtOnce = 256
 
 func newNewestTemplates(c *catalog, cluster Cluster) newestTemplates {
@@ -74,7 +72,7 @@ func (n *newestTemplates) cached(ctx context.Context, name TemplateName) (*task.
 	return c.byDef[def], nil
 }
 
-// add records a version. A reader may be late, so a newer version stays. The caller holds the catalog's mutex.
+// add keeps a newer version, because a reader may be late. The caller holds the catalog's mutex.
 func (n *newestTemplates) add(t *task.Template) {
 	if n.numbers != nil || t.Adhoc {
 		return

@@ -11,14 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// routeName identifies a route by content; capabilities is the key of the sorted set.
 type routeName struct{ namespace, handler, capabilities string }
 
 func nameOfRoute(r task.Route) routeName {
 	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
 }
 
-// knownRoute is a route and its last use; see eviction. used is atomic because it changes under the read lock.
+// knownRoute.used is atomic because it changes under the read lock.
 type knownRoute struct {
 	*task.Route
 	used atomic.Int64
@@ -26,7 +25,7 @@ type knownRoute struct {
 
 const routePage = 5000
 
-// typesLimit is the error for a namespace with as many routes or handlers as it may have.
+// typesLimit: the namespace has as many routes or handlers as it may have.
 type typesLimit struct {
 	what, namespace string
 	limit           int
@@ -39,7 +38,6 @@ func (l *typesLimit) Error() string {
 		l.namespace, l.limit, l.what)
 }
 
-// overLimit returns the problem of a *typesLimit, else nil.
 func overLimit(err error, at string) *task.Problem {
 	var l *typesLimit
 	if !errors.As(err, &l) {
@@ -50,7 +48,7 @@ func overLimit(err error, at string) *task.Problem {
 
 func (c *catalog) forgotten() bool { return c.read.Load() < c.forgets.Load() }
 
-// ensureRead reads forgotten routes. They remain known while forgets equals the returned value.
+// ensureRead: the routes remain known while forgets equals the returned value.
 func (c *catalog) ensureRead(ctx context.Context) (int64, error) {
 	for {
 		n := c.forgets.Load()
@@ -75,7 +73,7 @@ func (c *catalog) readAgain(calls []struct{}) ([]struct{}, error) {
 	return calls, nil
 }
 
-// loadRoutes reads all routes of the store, or those with ready steps if the catalog cannot hold all.
+// loadRoutes reads only routes with ready steps if the catalog cannot hold all.
 func (c *catalog) loadRoutes(ctx context.Context) error {
 	for last := int64(0); ; {
 		routes, err := c.store.RoutesAfter(ctx, last, routePage)
@@ -92,8 +90,7 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 	}
 }
 
-// loadNew reads the routes after the highest known number. A transaction that commits late may have stored a lower
-// number; loadNextPage finds it.
+// loadNew reads routes after the highest known number. loadNextPage finds a lower number that was committed late.
 func (c *catalog) loadNew(ctx context.Context) error {
 	if c.forgotten() {
 		_, err := c.ensureRead(ctx)
@@ -106,7 +103,6 @@ func (c *catalog) loadNew(ctx context.Context) error {
 	return c.admitRoutes(ctx, routes)
 }
 
-// loadNextPage adds the missing routes of the next page. Repeated calls cover all of them.
 func (c *catalog) loadNextPage(ctx context.Context) error {
 	if c.forgotten() {
 		_, err := c.ensureRead(ctx)
@@ -124,7 +120,6 @@ func (c *catalog) loadNextPage(ctx context.Context) error {
 	return c.admitRoutes(ctx, routes)
 }
 
-// admitRoutes adds all routes while there is room, else those with ready steps.
 func (c *catalog) admitRoutes(ctx context.Context, routes []*task.Route) error {
 	missing, room := c.missing(routes)
 	if len(missing) > room {
@@ -151,7 +146,7 @@ func (c *catalog) missing(routes []*task.Route) ([]*task.Route, int) {
 	return missing, c.eviction.limit - len(c.byRoute)
 }
 
-// addRoutes reports whether a route is new here. It notifies polls after it has released the lock.
+// addRoutes reports whether a route is new here. It notifies polls after releasing the lock.
 func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	var fresh []*task.Route
 	c.mu.Lock()
@@ -179,8 +174,7 @@ func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	return len(fresh) > 0
 }
 
-// route returns the stored route and whether it was stored now. Beyond limit in the namespace the error is a
-// *typesLimit.
+// route also reports whether the route was stored now. Beyond limit the error is a *typesLimit.
 func (c *catalog) route(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
 	if r := c.routeNamed(nameOfRoute(want)); r != nil {
 		return r, false, nil
@@ -192,7 +186,6 @@ func (c *catalog) route(ctx context.Context, want task.Route, limit int) (r *tas
 	return r, fresh, c.evict(ctx)
 }
 
-// routeNamed returns a cached route and records its use, or returns nil.
 func (c *catalog) routeNamed(name routeName) *task.Route {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -204,8 +197,7 @@ func (c *catalog) routeNamed(name routeName) *task.Route {
 	return known.Route
 }
 
-// storedRoute serialises creating and checks again in its turn, like insertAdhoc. Other processes that create at the
-// same moment may exceed the limit a little.
+// storedRoute is serialised like insertAdhoc. Other processes may exceed the limit a little.
 func (c *catalog) storedRoute(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
 	if r, err = c.store.FindRoute(ctx, want); err != nil || r != nil {
 		return r, false, err
@@ -251,7 +243,6 @@ func (c *catalog) allRoutes() []*task.Route {
 	return routes
 }
 
-// findRoute reads the store if the catalog lacks the route; nil if there is none.
 func (c *catalog) findRoute(ctx context.Context, id int64) (*task.Route, error) {
 	if r := c.routeByID(id); r != nil {
 		return r, nil
@@ -266,8 +257,7 @@ func (c *catalog) findRoute(ctx context.Context, id int64) (*task.Route, error) 
 	return found[0], nil
 }
 
-// ensureRoutes adds missing routes on which steps became ready, so that polls check them. It reads one by one: rarely
-// more than one is missing.
+// ensureRoutes adds missing routes on which steps became ready, one by one: rarely more than one is missing.
 func (c *catalog) ensureRoutes(ctx context.Context, ids iter.Seq[int64]) error {
 	var missing []int64
 	c.mu.RLock()

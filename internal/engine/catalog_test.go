@@ -51,7 +51,7 @@ func settleAll(t *testing.T, e *engine.Engine, leases []engine.Lease) {
 	}
 }
 
-// Routes with ready steps stay in memory and the others leave, but all are served, also to a waiting poll.
+// Evicted task types are served too, also to a waiting poll.
 func TestManyTaskTypes(t *testing.T) {
 	t.Parallel()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), &sqlite.Options{Seed: 1, Readers: 1})
@@ -165,7 +165,7 @@ func readyOnARouteThatLeft(t *testing.T, d engine.Dispatcher) {
 	}
 }
 
-// A node finds by polling the steps on routes that it has evicted and another node used without an announcement.
+// A node finds by polling the steps of another on routes that it has evicted.
 func TestTaskTypesOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)

@@ -11,15 +11,13 @@ import (
 // Census is the state of the engine at one time.
 type Census struct {
 	At task.Instant
-	// Ready lists steps by route, for the MaxRoutes routes stored first.
+	// Ready lists the MaxRoutes routes stored first.
 	Ready []ReadyCount
-	// Leased steps are held by workers, Waiting ones wait for a time: a retry, a snooze, run_at. Each is counted up
-	// to CensusLimit.
+	// Leased steps are held by workers, Waiting ones wait for a time. Each is counted up to CensusLimit.
 	Leased, Waiting int
-	// NextDue is the earliest time that a step waits for; 0: none. A past time means that the timer loop is behind.
+	// NextDue is the earliest time that a step waits for; 0: none. If it is past, the timer loop is behind.
 	NextDue task.Instant
-	// Workers counts workers by state; dead ones for an hour after their death. Capacity and Load (steps held)
-	// exclude dead workers.
+	// Workers counts workers by state; dead ones for an hour. Capacity and Load (steps held) exclude dead workers.
 	Workers        map[task.WorkerState]int
 	Capacity, Load int
 	// Breakers counts breakers of live workers by state.
@@ -28,7 +26,7 @@ type Census struct {
 	Investigations Investigations
 	// Closed counts routes that a pause closes, Outages those with an open outage.
 	Closed, Outages int
-	// Waits counts steps that wait for other things than workers, by kind, up to CensusLimit each.
+	// Waits counts steps that wait for no worker, by kind, up to CensusLimit each.
 	Waits map[task.WaitKind]int
 	// Limits counts limits of operators in force, FullLimits those that admit nothing now.
 	Limits, FullLimits int
@@ -36,8 +34,7 @@ type Census struct {
 	Dispatch DispatchState
 	// ClockOffset is how far this machine's clock is ahead of the database's; 0 without a database clock.
 	ClockOffset time.Duration
-	// ClockStep is the part of a step of the deciding clock, of the database or the machine, that is not believed
-	// yet.
+	// ClockStep is a step of the deciding clock that is not believed yet.
 	ClockStep time.Duration
 }
 
@@ -48,8 +45,7 @@ type ReadyCount struct {
 	Oldest task.Instant // since when the longest-waiting step is ready; 0: none
 }
 
-// Investigations counts open cases, and tasks by staleness: healthy, warning, stale. Tasks too young to be anything
-// but healthy are not counted.
+// Investigations counts open cases, and tasks by staleness: healthy, warning, stale; without very young ones.
 type Investigations struct {
 	Pending int
 	Health  map[string]int
@@ -57,15 +53,14 @@ type Investigations struct {
 
 // Bounds of a Census.
 const (
-	CensusLimit = 100_000
-	MaxRoutes   = 500
-	// censusBudget bounds the counted steps of all routes together.
+	CensusLimit  = 100_000
+	MaxRoutes    = 500
 	censusBudget = 500_000
 	deadWorkers  = time.Hour
 )
 
-// Census counts tasks, steps and workers. Its cost grows with the routes and, up to the bounds, with the ready steps:
-// call it for an operator or a scrape. The parts are read one after another and may differ.
+// Census reads only. Its cost grows with the routes and, up to the bounds, the ready steps: call it for an operator
+// or a scrape. The parts are read one after another and may differ.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	c := &Census{At: e.instant(), Closed: e.ClosedRoutes(), Outages: e.OpenOutages(), Dispatch: e.DispatchState(),
 		Workers:  map[task.WorkerState]int{},
@@ -105,7 +100,7 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	return c, err
 }
 
-// countReady reads the routes from the store, because another process may have added some.
+// countReady reads the routes from the store, because other processes add some.
 func (e *Engine) countReady(ctx context.Context, c *Census) error {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -129,9 +124,8 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 	return nil
 }
 
-// oldest returns when the longest-waiting step on a route became ready; 0: none. Bands of the queue are ordered by
-// time, so the first step of some band is the oldest. With ageing priorities there is one band, roughly in that
-// order, so it looks at the first few.
+// oldest returns since when the longest-waiting step is ready; 0: none. Bands are ordered by time, so the first step
+// of some band is the oldest. With ageing there is one band, roughly in order, so it looks at the first few.
 func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) {
 	var oldest task.Instant
 	for from := int64(0); ; {
@@ -152,7 +146,6 @@ func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) 
 	}
 }
 
-// sampleSize is how many first steps of a band are read to find the oldest.
 func (e *Engine) sampleSize() int {
 	if e.Order().Mode == task.Aging {
 		return 100

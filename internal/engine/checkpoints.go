@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Checkpoints store how far an attempt has got. The transaction that renews the lease stores them, and the next lease
-// carries them. See docs/design/0049-long-work.md.
+// The transaction that renews a lease stores its checkpoint, and the next lease carries it. See
+// docs/design/0049-long-work.md.
 
 func checkpointsFeature() feature {
 	return feature{
@@ -50,7 +50,6 @@ func dropCheckpoint(u *unit, w Work) {
 	}
 }
 
-// dropCheckpoints deletes the checkpoints of a task, which belong to another input.
 func dropCheckpoints(u *unit, t *task.Task) error {
 	if len(t.Meta.Checkpoints) == 0 {
 		return nil
@@ -72,7 +71,7 @@ var checkpointSlot = newSlot(func(u *unit) *newCheckpoints {
 	return &newCheckpoints{u: u, of: map[task.ID]*task.Checkpoint{}}
 })
 
-// put replaces an earlier checkpoint of the transaction; nil deletes.
+// put: nil deletes.
 func (nc *newCheckpoints) put(step task.ID, c *task.Checkpoint) { nc.of[step] = c }
 
 // save writes in one order for all transactions.
@@ -92,7 +91,7 @@ func (nc *newCheckpoints) save() error {
 	return nil
 }
 
-// readCheckpoints uses one query, and none for steps that have never stored a checkpoint.
+// readCheckpoints uses one query, or none if no step has stored a checkpoint.
 func (lr *loadedRows) readCheckpoints(works []Work) error {
 	var steps []task.ID
 	for _, w := range works {
@@ -130,8 +129,8 @@ func (lr *loadedRows) checkpointOf(w Work) ([]byte, error) {
 	return lr.checkpoints[w.Step.ID], err
 }
 
-// Checkpoints returns the checkpoints of a task's steps, by step. Bodies are left out beyond the bytes of a page, and
-// without bodies.
+// Checkpoints returns the checkpoints of a task's steps, by step; without bodies, or beyond the bytes of a page, no
+// bodies.
 func (e *Engine) Checkpoints(ctx context.Context, t *task.Task, steps []*task.Step, bodies bool,
 ) (map[task.ID]task.Checkpoint, error) {
 	var ids []task.ID

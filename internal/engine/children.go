@@ -10,11 +10,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The engine carries out a step with child tasks: the step waits while ordinary tasks, its children, do the work. Its
-// fan-out counts them. A transaction in which a step begins or a child ends only leaves a mark, so that workers'
-// transactions do not wait for one another. After its commit, or in the loop "children", AdvanceChildren handles the
-// marks: it submits a bounded number of children at a time, and ends the step. After a crash the next run continues
-// from the marks.
+// A step with child tasks waits while ordinary tasks, its children, do the work; its fan-out counts them.
+// Transactions in which a step begins or a child ends only leave a mark, so that workers do not wait for one another.
+// After the commit, or in the loop "children", AdvanceChildren handles the marks, also after a crash: it submits a
+// bounded number of children at a time, and ends the step.
 
 // Codes of the failures of steps with child tasks.
 const (
@@ -24,12 +23,10 @@ const (
 	CodeChildrenLarge   = "CHILDREN_TOO_LARGE"
 )
 
-// children are a unit's changes to steps with child tasks, and to children.
 type children struct {
-	u     *unit
-	woken map[task.ID]*task.Step // fan-outs to look at
-	ended map[*task.Task]bool    // children whose state counts differently now
-	// settling are steps that end because of their children.
+	u        *unit
+	woken    map[task.ID]*task.Step // fan-outs to look at
+	ended    map[*task.Task]bool    // children whose state counts differently now
 	settling map[task.ID]bool
 	// stirred: there is work after the commit.
 	stirred bool
@@ -64,7 +61,6 @@ func childrenFeature() feature {
 
 var childSlot = newSlot(func(u *unit) *children { return &children{u: u} })
 
-// begin makes a step wait for its children, which are submitted after the commit.
 func (c *children) begin(w Work) error {
 	c.wake(w.Step)
 	return control{c.u}.await(w, 0)
@@ -77,9 +73,8 @@ func (c *children) wake(s *task.Step) {
 	c.woken[s.ID] = s
 }
 
-// parentMoved marks a step with children that was settled from outside, so that its children are cancelled, and one
-// that failed in a child, so that the task above may be undone. A pending step with a token was reset, so it has
-// children too.
+// parentMoved marks a step that was settled from outside, to cancel its children, and one that failed in a child,
+// because the task above may be undone. A pending step with a token was reset, so it has children too.
 func parentMoved(u *unit, w Work, from task.StepState) {
 	failed := w.Step.State == task.StepErrored && w.Task.Meta.Child != nil
 	first := from == task.StepPending && w.Step.Token == 0
@@ -125,7 +120,7 @@ func (c *children) save() error {
 	return c.u.e.childRows.MarkChildren(c.u.ctx, c.u.tx, marks)
 }
 
-// firstSteps returns the loaded first steps by task. The ID of a step does not follow from that of its task.
+// firstSteps: the ID of a step does not follow from that of its task.
 func (c *children) firstSteps() map[task.ID]*task.Step {
 	firsts := map[task.ID]*task.Step{}
 	for _, s := range c.u.rows.steps {
@@ -136,8 +131,7 @@ func (c *children) firstSteps() map[task.ID]*task.Step {
 	return firsts
 }
 
-// resultOf returns the result of a child that its only step has just completed; nil: none, or AdvanceChildren reads
-// it.
+// resultOf returns nil for no result, and where AdvanceChildren reads it.
 func resultOf(t *task.Task, first *task.Step) []byte {
 	if t.State != task.Complete || t.Meta.Child.Quiet || t.Counts.Total() != 1 || first == nil {
 		return nil
@@ -172,8 +166,7 @@ const (
 )
 
 // AdvanceChildren submits children, counts ended ones, and ends their steps. It returns the number of changed steps,
-// and whether there may be more. Processes may run it concurrently: a step that another has changed is left to the
-// next run. A *due.Error names skipped steps.
+// and whether there may be more. Processes may run it concurrently. A *due.Error names skipped steps.
 func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err error) {
 	now := e.Now()
 	list, err := e.due.fanOuts.Read(now, fanOutsAtOnce, func(limit int) ([]*task.FanOut, error) {
@@ -196,7 +189,7 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 	return n, n > 0 || stepped && len(list) == fanOutsAtOnce, err
 }
 
-// advanceFanOuts uses one transaction. It leaves out steps whose plan fails, and returns one of those errors.
+// advanceFanOuts leaves out steps whose plan fails, and returns one of those errors.
 func (e *Engine) advanceFanOuts(ctx context.Context, list []*task.FanOut) (n int, err error) {
 	plans, failed := e.planChildren(ctx, list)
 	if len(plans) == 0 {

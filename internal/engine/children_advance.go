@@ -11,8 +11,8 @@ type advance struct {
 	children []Child
 }
 
-// all returns how many plans held. It locks steps first, in the order of all transactions, then the rows of their
-// children, then, through the end of a step, the row of a task that is itself a child.
+// all locks steps first, in the order of all transactions, then their children's rows, then, through the end of a
+// step, the row of a task that is itself a child. It returns how many plans held.
 func (a *advance) all(plans []*childPlan) (int, error) {
 	u := a.u
 	ids := make([]task.ID, len(plans))
@@ -97,7 +97,7 @@ func (a *advance) step(w Work, f *task.FanOut, p *childPlan) error {
 	return a.end(w, f, p)
 }
 
-// count counts the fresh children that are unchanged since the plan, and reports whether there are no others.
+// count counts the fresh children unchanged since the plan, and reports whether there are no others.
 func (a *advance) count(f *task.FanOut, p *childPlan) (whole bool, err error) {
 	list, err := a.u.e.childRows.LockFresh(a.u.ctx, a.u.tx, f.Step, freshAtOnce)
 	if err != nil {
@@ -117,7 +117,6 @@ func (a *advance) count(f *task.FanOut, p *childPlan) (whole bool, err error) {
 	return whole, nil
 }
 
-// repeat submits given-up children again, after the step was reset.
 func (a *advance) repeat(f *task.FanOut, p *childPlan) error {
 	if f.Phase != task.FanFailed {
 		return nil
@@ -148,7 +147,6 @@ func (a *advance) submit(f *task.FanOut, p *childPlan) error {
 	return nil
 }
 
-// add submits a child, or records its refusal.
 func (a *advance) add(f *task.FanOut, d childDraft) error {
 	c := Child{Step: f.Step, Index: d.index, State: task.ChildGivenUp, Note: d.note}
 	if d.draft != nil {
@@ -164,7 +162,7 @@ func (a *advance) add(f *task.FanOut, d childDraft) error {
 	return nil
 }
 
-// end ends the step if its children decide so. The end is in the plan, unless its children have moved since.
+// end ends the step if its children decide so and have not moved since the plan.
 func (a *advance) end(w Work, f *task.FanOut, p *childPlan) error {
 	v := f.Verdict(p.spec)
 	if v != task.Joined && v != task.TooMany {
@@ -187,7 +185,6 @@ func (a *advance) end(w Work, f *task.FanOut, p *childPlan) error {
 	return control{a.u}.finish(w, p.end.result)
 }
 
-// save passes new tasks through the queue.
 func (a *advance) save() error {
 	u := a.u
 	if err := u.ready.pass(true); err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// childContexts keeps the decoded values of the parent for all items of a plan.
 type childContexts struct {
 	program *expr.Program
 	values  expr.Values

@@ -6,17 +6,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Resetting a step brings an edited context to its children: unsubmitted ones get the new context, and those in error
-// are edited and replayed, recursively.
+// A reset step takes an edited context to its children: unsubmitted ones get it, and those in error are edited and
+// replayed, recursively.
 
-// childEdit is the new context of a child in error.
 type childEdit struct {
 	ContextEdit
 	seen *task.Task // as it was when the context was checked
 }
 
-// planChildEdit returns nil if the parent has no edited context, or if the child was edited since. A refusal becomes
-// the fault of the plan.
+// planChildEdit returns nil without an edited context, or if the child was edited since. A refusal becomes the fault
+// of the plan.
 func (e *Engine) planChildEdit(ctx context.Context, p *childPlan, c Child) (*childEdit, error) {
 	if p.begin == nil {
 		return nil, nil

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// planEnd prepares the end of a step whose counts will be sim.
 func (e *Engine) planEnd(ctx context.Context, p *childPlan, sim task.FanOut) (err error) {
 	if p.left || len(p.next) > 0 || len(p.again) > 0 {
 		return nil
@@ -26,7 +25,7 @@ func (e *Engine) planEnd(ctx context.Context, p *childPlan, sim task.FanOut) (er
 	return err
 }
 
-// joined returns the result of a step: that of the only child, or a list by index, with null for a child without one.
+// joined returns the result of the only child, or a list by index, with null for a child without one.
 func (e *Engine) joined(ctx context.Context, p *childPlan, sim task.FanOut) (*childEnd, error) {
 	if p.spec.CountsOnly {
 		result, err := json.Marshal(struct {
@@ -102,8 +101,6 @@ func (e *Engine) tooMany(ctx context.Context, p *childPlan, sim task.FanOut) (*c
 		p.spec.Tolerated(sim.Total), strings.Join(names, "; "))}, nil
 }
 
-// cancelChildren cancels a bounded number of children of a step that was cancelled, or got its outcome from an
-// operator.
 func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
 	list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: ItemWindow,
 		States: []task.ChildState{task.ChildRunning, task.ChildErrored}})
@@ -137,8 +134,7 @@ func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
 	})
 }
 
-// repeatChildren repeats the failed children of a reset step: it replays those in error, and prepares up to room new
-// tasks for given-up ones.
+// repeatChildren replays a reset step's children in error, and prepares up to room new tasks for given-up ones.
 func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) error {
 	for from := 0; p.fan.Repeated == 0; {
 		list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: ItemWindow, From: from,
@@ -184,8 +180,8 @@ func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) err
 	return nil
 }
 
-// replayChildren replays children in error, with new contexts after an edit. One without a failed step is left to an
-// operator. A child that cannot have its new context fails the step.
+// replayChildren leaves a child without a failed step to an operator. A child that cannot have its new context fails
+// the step.
 func (e *Engine) replayChildren(ctx context.Context, p *childPlan, list []Child) error {
 	r := Replay{Actor: System, Reason: "the step of its parent was reset", ResetAttempts: true}
 	edits := make([]*childEdit, len(list))

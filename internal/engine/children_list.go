@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// childList is the items of a step that begins, or why it has none.
 type childList struct {
 	windows [][]byte
 	total   int
@@ -18,7 +17,6 @@ type childList struct {
 	fault   *task.Failure
 }
 
-// listChildren fixes the template and the items of a step that begins.
 func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, error) {
 	if depthOf(p.parent) >= task.MaxChildDepth {
 		return &childList{fault: childFault(CodeChildrenDeep,
@@ -39,8 +37,8 @@ func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, er
 	return e.listOf(ctx, p, version)
 }
 
-// listAgain lists the items anew after an edit of the context. The template stays. Submitted children keep their
-// index, so the list must not become shorter than their number.
+// listAgain lists the items after an edit of the context. Submitted children keep their index, so the list must not
+// become shorter than their number.
 func (e *Engine) listAgain(ctx context.Context, p *childPlan) (*childList, error) {
 	list, err := e.listOf(ctx, p, p.fan.Version)
 	if err == nil && list.fault == nil && list.total < p.fan.Submitted {
@@ -64,7 +62,6 @@ func (e *Engine) listOf(ctx context.Context, p *childPlan, version string) (*chi
 	return list, nil
 }
 
-// itemsOf evaluates the list of a step, or the context of its only child.
 func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, *task.Failure, error) {
 	if !p.spec.Each() && p.spec.Context == "" {
 		whole := json.RawMessage(p.parent.Context)
@@ -111,7 +108,7 @@ func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, 
 	return items, nil, nil
 }
 
-// listOf keeps the values byte for byte; encoding/json would rewrite them.
+// listOf keeps values byte for byte; encoding/json would rewrite them.
 func listOf(values []json.RawMessage) []byte {
 	out := []byte{'['}
 	for i, v := range values {

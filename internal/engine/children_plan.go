@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// childPlan is the part of AdvanceChildren outside of the transaction, for one step: large reads and separate
-// transactions. It is valid for one revision of the fan-out.
+// childPlan is the work of AdvanceChildren outside of the transaction: large reads and separate transactions. It is
+// valid for one revision of the fan-out.
 type childPlan struct {
 	fan    *task.FanOut
 	parent *task.Task
@@ -31,7 +31,7 @@ type childPlan struct {
 	contexts *childContexts
 }
 
-// childDraft is a child to submit. Without a draft it is refused, for the reason in note.
+// childDraft without a draft is refused, for the reason in note.
 type childDraft struct {
 	index int
 	draft *draft
@@ -44,15 +44,14 @@ type childEnd struct {
 	failure *task.Failure
 }
 
-// childFault is a failure because of children. An operator may reset the step after repairing its cause.
+// childFault may be repaired: an operator resets the step.
 func childFault(code, format string, args ...any) *task.Failure {
 	f := &task.Failure{Type: "child_tasks", Code: code, Message: fmt.Sprintf(format, args...), Class: failure.Logic}
 	f.Trim()
 	return f
 }
 
-// planChildren prepares the next transaction, and shares out the children to submit among the steps. It leaves out a
-// step whose plan fails.
+// planChildren shares out the children to submit among the steps, and leaves out a step whose plan fails.
 func (e *Engine) planChildren(ctx context.Context, due []*task.FanOut) ([]*childPlan, error) {
 	var plans []*childPlan
 	var failed error
@@ -76,8 +75,8 @@ func (e *Engine) planChildren(ctx context.Context, due []*task.FanOut) ([]*child
 	return plans, failed
 }
 
-// findParent reports false for a step that is gone, and if the fan-out changed meanwhile: the step may then be newer
-// than the phase of the fan-out.
+// findParent reports false for a step that is gone, and if the fan-out changed meanwhile, because the step may then
+// be newer.
 func (e *Engine) findParent(ctx context.Context, p *childPlan) (bool, error) {
 	t, err := e.store.FindTask(ctx, p.fan.Task)
 	if err != nil || t == nil {
@@ -104,7 +103,6 @@ func (e *Engine) findParent(ctx context.Context, p *childPlan) (bool, error) {
 	return p.spec != nil && now != nil && now.Rev == p.fan.Rev, err
 }
 
-// unmoved locks a fan-out, and reports whether it is unchanged since the plan.
 func (c *children) unmoved(f *task.FanOut) (bool, error) {
 	list, err := c.u.e.childRows.FanOutsIn(c.u.ctx, c.u.tx, []task.ID{f.Step})
 	return len(list) == 1 && list[0].Rev == f.Rev, err
@@ -162,8 +160,7 @@ func (e *Engine) plan(ctx context.Context, p *childPlan, room int) (err error) {
 	return e.planEnd(ctx, p, sim)
 }
 
-// readFresh reads the fresh children, with the results that their own transactions left out. It returns the fan-out
-// as it will be once they are counted.
+// readFresh returns the fan-out as it will be once the fresh children are counted.
 func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, error) {
 	sim := *p.fan
 	list, err := e.childReads.FreshChildren(ctx, p.fan.Step, freshAtOnce)
@@ -184,9 +181,9 @@ func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, erro
 	return sim, nil
 }
 
-// resultOfTask returns the result of the only step on which no other depends, or an object with those of all such
-// steps; nil without a result or a task. A large result is nil with its size: it does not fit into a result of
-// children. The error is an undecidedError where this node cannot decrypt one.
+// resultOfTask returns the result of the only last step, or an object with those of all last steps. A large result is
+// nil with its size: it does not fit into a result of children. The error is an undecidedError where this node cannot
+// decrypt one.
 func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, size int, err error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil || t == nil {
@@ -228,10 +225,9 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, s
 	return result, len(result), nil
 }
 
-// draftedAtOnce bounds the contexts of children submitted together, in bytes: each may have all of its parent's.
+// draftedAtOnce is in bytes: each child may have all of its parent's context.
 const draftedAtOnce = 4 << 20
 
-// draftNext prepares up to n children of one window of items.
 func (e *Engine) draftNext(ctx context.Context, p *childPlan, from, n int, version string) ([]childDraft, error) {
 	items, err := e.itemsAt(ctx, p, from)
 	if err != nil {
@@ -255,7 +251,6 @@ func (e *Engine) draftNext(ctx context.Context, p *childPlan, from, n int, versi
 	return list, nil
 }
 
-// itemsAt returns the items from an index to the end of its window.
 func (e *Engine) itemsAt(ctx context.Context, p *childPlan, from int) ([]json.RawMessage, error) {
 	var window []byte
 	if p.begin != nil {
@@ -277,8 +272,7 @@ func (e *Engine) itemsAt(ctx context.Context, p *childPlan, from int) ([]json.Ra
 	return items[min(from%ItemWindow, len(items)):], nil
 }
 
-// draftChild gives a child the priority, trace and initiator of its parent. Unique keys and back-pressure do not
-// apply, because its parent was admitted.
+// draftChild: unique keys and back-pressure do not apply, because the parent was admitted.
 func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item json.RawMessage, version string,
 ) (childDraft, error) {
 	of := p.parent
@@ -312,7 +306,6 @@ func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item j
 	return childDraft{index: index, draft: d}, nil
 }
 
-// depthOf is the depth below a task that is not a child.
 func depthOf(t *task.Task) int {
 	if t.Meta.Child == nil {
 		return 0

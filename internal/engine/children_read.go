@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// FanOut returns the progress of a step through its child tasks; nil for a step without, or not begun.
+// FanOut returns the progress of a step's child tasks; nil for none, or not begun.
 func (e *Engine) FanOut(ctx context.Context, step task.ID) (*task.FanOut, error) {
 	list, err := e.childReads.FanOuts(ctx, []task.ID{step})
 	if err != nil {
@@ -36,8 +36,8 @@ func (e *Engine) Children(ctx context.Context, id, step task.ID, f ChildFilter) 
 	return nil, task.Errorf(task.NotFound, "the task %s has no step %s", id, step)
 }
 
-// ChildFailures returns the last failure of each child in error, by its task. The caller reaches the parent, so it
-// reaches the children, in the same namespace.
+// ChildFailures returns the last failure of each child in error, by task. Children share their parent's namespace,
+// and so the caller's reach.
 func (e *Engine) ChildFailures(ctx context.Context, children []Child) (map[task.ID]*task.Failure, error) {
 	var of []Stop
 	for _, c := range children {

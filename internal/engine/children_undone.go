@@ -10,14 +10,13 @@ import (
 )
 
 // Before a task compensates, its children come to rest: nothing is undone that still runs, and no child begins
-// afterwards. Children that have not begun and those in error are cancelled. A running one is cut off, and undoes its
-// work if its template can. Grandchildren come first. compensation.decide asks restless while the task waits, and
-// AdvanceChildren does the rest (undoes, windDown and over).
+// afterwards. Children not begun and those in error are cancelled. A running one is cut off, and undoes its work if
+// its template can. Grandchildren come first. The task waits while restless, and AdvanceChildren does the rest
+// (undoes, windDown and over).
 
 const codeUndone = "PARENT_FAILED"
 
-// restless reports whether something below the steps of a failed task runs or may run again. It marks the task for
-// AdvanceChildren.
+// restless also marks the task for AdvanceChildren.
 func (c *children) restless(t *task.Task, def *task.Template, steps []*task.Step) (bool, error) {
 	if !t.Meta.HasChildren {
 		return false, nil
@@ -47,8 +46,7 @@ func (c *children) restless(t *task.Task, def *task.Template, steps []*task.Step
 	return found, nil
 }
 
-// undoes reports whether the work of a step is, or will be, undone: its task failed and compensates, or ended below a
-// step of which that holds.
+// undoes reports whether the work of a step is, or will be, undone: its task or one above failed and compensates.
 func (e *Engine) undoes(ctx context.Context, t *task.Task, def *task.Template, s *task.Step) (bool, error) {
 	for {
 		if s.Queue != task.NoQueue || s.State == task.StepPending || def.Spec(s).OnFailure {
@@ -82,12 +80,10 @@ func (e *Engine) undoes(ctx context.Context, t *task.Task, def *task.Template, s
 	}
 }
 
-// undone reports whether the step has come to rest because a task above is undone. Errors below it are left to the
-// operator.
+// undone: errors below the step are left to the operator.
 func (p *childPlan) undone() bool { return p.fan.Phase == task.FanOver && p.parent.Meta.Child != nil }
 
-// windDown brings a bounded number of children to rest. It clears over while some run, and sets left if it changed
-// some.
+// windDown clears over while children run, and sets left if it changed some.
 func (e *Engine) windDown(ctx context.Context, p *childPlan) error {
 	filter := ChildFilter{Limit: ItemWindow}
 	if p.spec.Handler != "" { // ended ones have no children
@@ -118,7 +114,6 @@ func (e *Engine) windDown(ctx context.Context, p *childPlan) error {
 	}
 }
 
-// windDown reports whether it changed a child, and whether any still runs.
 func (c *children) windDown(of *task.FanOut, ids []task.ID, why string) (changed, restless bool, err error) {
 	if same, err := c.unmoved(of); err != nil || !same {
 		return true, true, err
@@ -171,20 +166,17 @@ func (c *children) windDownOne(t *task.Task, why string) (changed, restless bool
 	return true, false, err
 }
 
-// cutOff puts a running child in error, so that it is undone.
 func (c *children) cutOff(t *task.Task, why string) error {
 	f := &task.Failure{Type: "parent_failed", Code: codeUndone, Class: failure.Logic, Message: why}
 	f.Trim()
 	return giveUp(c.u, t, f, why)
 }
 
-// touched reports whether a step was ever begun.
 func touched(steps []*task.Step) bool {
 	return slices.ContainsFunc(steps, func(s *task.Step) bool { return s.Attempts > 0 || s.State.Done() })
 }
 
-// over records that nothing runs below a step of an undone task. Its task, or the one above it, may have waited for
-// that.
+// over: the task of the step, or the one above, may have waited for this.
 func (a *advance) over(w Work, f *task.FanOut) {
 	f.Phase = task.FanOver
 	a.u.rows.changedTask(w.Task)

@@ -30,13 +30,12 @@ type Lease struct {
 
 // Poll leases up to capacity steps to a worker, lowest sort key first. With wait > 0 it blocks until there is one,
 // wait is over or ctx ends. With start, or in single-phase mode, attempts begin immediately. wait is cut to
-// Leases.MaxLongPoll, capacity to Limits.BatchItems. Poll may be called concurrently, also for one worker. The second
-// result is whether the worker should drain: it gets no more steps.
+// Leases.MaxLongPoll, capacity to Limits.BatchItems. Poll may be called concurrently. The second result tells the
+// worker to drain.
 //
-// Steps claimed for a caller that has left, and those beyond the first that exceed the bytes of a page, are given
-// back without charging an attempt.
+// Steps claimed for a caller that has left, and those beyond the bytes of a page, are given back without a charge.
 //
-// NotFound: the worker is unknown. Unavailable: the store was lost while the poll waited, noticed within a few poll
+// NotFound: the worker is unknown. Unavailable: the store was lost during the wait, noticed within a few poll
 // intervals.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration,
 	start bool,
@@ -62,7 +61,6 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	return leases, !silent, nil
 }
 
-// poll is Poll for a worker that was read after version. p has the options.
 func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version int64, capacity int,
 	wait time.Duration,
 ) ([]Lease, bool, error) {
@@ -105,7 +103,7 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version in
 	}
 }
 
-// round claims once and, with wait, waits. It reports whether the poll is over; else the caller tries again.
+// round reports whether the poll is over; else the caller tries again.
 func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admission, wait bool,
 	timeout func() <-chan time.Time,
 ) ([]Lease, bool, error) {
@@ -132,8 +130,7 @@ func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admiss
 	return p.handed, over || p.dismissed, nil
 }
 
-// await blocks until the poller is woken or must ask again. It reports whether its time is over or its caller has
-// left.
+// await reports whether the poll's time is over or its caller has left.
 func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan time.Time) (over bool) {
 	select {
 	case <-p.wake:
@@ -154,7 +151,7 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 	return over
 }
 
-// claim does not wait. split means that the poller would: then it may take what a single read offers.
+// claim: split means that the poller would wait, so it may take what a single read offers.
 func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, error) {
 	// the claim itself is not cancelled: leases are either delivered or given back
 	whole := context.WithoutCancel(ctx)
@@ -182,8 +179,7 @@ func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, err
 	}
 }
 
-// claimFromQueue claims from the queue in use, and from the store if the dispatcher is lost meanwhile: an empty
-// answer would be wrong.
+// claimFromQueue falls back to the store if the dispatcher is lost: an empty answer would be wrong.
 func (e *Engine) claimFromQueue(ctx context.Context, p *poller, split bool) ([]Lease, error) {
 	for range maxClaimRounds {
 		if err := e.queue.begin(ctx, !split); err != nil {
@@ -214,8 +210,7 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 	return err
 }
 
-// runClaims serves many pollers in one transaction. Pollers of the same routes share one read of the queue, in order
-// of arrival.
+// runClaims: pollers of the same routes share one read of the queue, in order of arrival.
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	if slices.ContainsFunc(calls, (*poller).outdated) {
 		return e.claimAnew(calls)
@@ -223,7 +218,6 @@ func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	return e.queue.claim(calls)
 }
 
-// outdated reports whether the worker's list of routes has changed. Some listed routes may be closed.
 func (p *poller) outdated() bool {
 	if p.served == nil || len(p.routes) == 0 {
 		return false
@@ -232,7 +226,6 @@ func (p *poller) outdated() bool {
 	return len(current) == 0 || &current[0] != &p.routes[0]
 }
 
-// claimAnew is runClaims with the current routes.
 func (e *Engine) claimAnew(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	var serving []*poller
@@ -282,7 +275,6 @@ type slot struct {
 	at int
 }
 
-// groupByRoutes orders the groups by the first poller of each.
 func groupByRoutes(calls []*poller) [][]slot {
 	var groups [][]slot
 	of := map[*int64]int{}
@@ -300,22 +292,18 @@ func groupByRoutes(calls []*poller) [][]slot {
 }
 
 const (
-	// maxReady bounds the steps of one read of the queue.
 	maxReady = 2000
-	// maxParked bounds the steps of paused templates that one transaction parks, except in its last read. The pollers
-	// then claim again in another transaction.
+	// maxParked bounds the steps of paused templates that one transaction parks, except in its last read.
 	maxParked = 1000
 	// maxParkingRounds bounds such repetitions for a poll that does not wait.
 	maxParkingRounds = 20
 )
 
-// claiming is shared by the claims of one transaction.
 type claiming struct {
 	limits *claimLimits
 	parked int
 }
 
-// claim gives the first poller steps up to its capacity, then the next.
 func (u *unit) claim(slots []slot, out [][]Lease, c *claiming) error {
 	for _, s := range slots {
 		s.onlyParked = false
@@ -373,7 +361,7 @@ func claimAgain(slots []slot) {
 	}
 }
 
-// deal returns the pollers with capacity left, or none when no poller may have the remaining steps.
+// deal returns the pollers with capacity left, or none when no poller may have the rest.
 func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 	steps := make([]*task.Step, len(works))
 	for i, w := range works {
@@ -419,8 +407,8 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 	return slots, u.tx.SaveSteps(u.ctx, steps)
 }
 
-// hand assigns a ready step, or begins it if the poller starts its steps. The lease ends after Leases.StartTimeout or
-// Leases.Lease, for a broker's queue later by the step's time in it.
+// hand: the lease ends after Leases.StartTimeout or, begun, Leases.Lease; for a broker's queue later by the step's
+// time in it.
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
 	u.observed.handed(s, c.worker, c.start)
@@ -446,8 +434,7 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 	return beginGates(u, w)
 }
 
-// lease returns what a worker receives. whole is false for a damaged step that no worker can process; its lease has
-// ended.
+// lease: whole is false for a damaged step that no worker can process; its lease has ended.
 func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {

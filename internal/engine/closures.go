@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// closures are an immutable snapshot of the pauses, by target, and of the open outages, by route. A route that one of
-// them covers is closed: workers' lists omit it, so no claim or hand-off looks at it, and its steps keep their
-// places.
+// closures are an immutable snapshot of pauses and open outages. A route that one covers is closed: workers' lists
+// omit it, so no claim or hand-off looks at it, and its steps keep their places.
 type closures struct {
 	held map[task.PauseTarget]*task.Pause
 	// ended is when the last pause of a target ended; limits on time count from then.
@@ -17,8 +16,7 @@ type closures struct {
 	// templates: a template is in held.
 	templates bool
 
-	outages map[int64]*task.Outage
-	// outageEnds is when the last outage of a route ended.
+	outages    map[int64]*task.Outage
 	outageEnds map[int64]task.Instant
 }
 
@@ -47,7 +45,7 @@ func closuresAt(pauses []task.Pause, outages []*task.Outage, now task.Instant) *
 	return c
 }
 
-// targetsOf are the targets that cover a route, the widest first.
+// targetsOf: the widest first.
 func targetsOf(r *task.Route) [3]task.PauseTarget {
 	return [3]task.PauseTarget{
 		{Kind: task.PauseNamespace, Namespace: r.Namespace},
@@ -56,7 +54,6 @@ func targetsOf(r *task.Route) [3]task.PauseTarget {
 	}
 }
 
-// of returns the widest pause that closes a route, or nil.
 func (c *closures) of(r *task.Route) *task.Pause {
 	if len(c.held) == 0 {
 		return nil
@@ -71,7 +68,7 @@ func (c *closures) of(r *task.Route) *task.Pause {
 
 func (c *closures) shut(r *task.Route) bool { return c.outages[r.ID] != nil || c.of(r) != nil }
 
-// openSince returns when the last remembered pause or outage of a route ended, or 0.
+// openSince is when the last remembered pause or outage ended, or 0.
 func (c *closures) openSince(r *task.Route) (since task.Instant) {
 	since = c.outageEnds[r.ID]
 	if len(c.ended) == 0 {
@@ -83,11 +80,10 @@ func (c *closures) openSince(r *task.Route) (since task.Instant) {
 	return since
 }
 
-// any reports whether anything is or was held back within memory.
+// any includes remembered ones.
 func (c *closures) any() bool { return len(c.held)+len(c.ended)+len(c.outages)+len(c.outageEnds) > 0 }
 
-// heldUntil returns until when pauses and outages held back a step in a queue: task.Endless for one held back now. It
-// returns nil if nothing is or was held back.
+// heldUntil returns task.Endless for a step held back now; nil if nothing is or was held back.
 func (e *Engine) heldUntil() task.HeldUntil {
 	c := e.catalog.closures.Load()
 	if !c.any() {
@@ -116,7 +112,7 @@ func (e *Engine) heldUntil() task.HeldUntil {
 	}
 }
 
-// heldEver is heldUntil that also covers finished steps, because the maximum duration of a task counts from then.
+// heldEver also covers finished steps, because the maximum duration of a task counts from then.
 func (e *Engine) heldEver() task.HeldUntil {
 	held, c := e.heldUntil(), e.catalog.closures.Load()
 	if held == nil {
@@ -183,7 +179,7 @@ func (c *catalog) setClosed(closed map[int64]struct{}) {
 	c.closed.Store(&closed)
 }
 
-// dropClosed forgets closed routes that were evicted. The caller holds mu.
+// 203 The caller holds mu.
 func (c *catalog) dropClosed(gone []*task.Route) {
 	before := c.closed.Load()
 	if before == nil {
@@ -196,7 +192,7 @@ func (c *catalog) dropClosed(gone []*task.Route) {
 	c.setClosed(closed)
 }
 
-// noteClosed finds the closed ones among new routes. The caller holds mu.
+// The caller holds mu.
 func (c *catalog) noteClosed(fresh []*task.Route) {
 	cl := c.closures.Load()
 	var closed map[int64]struct{}
@@ -217,8 +213,7 @@ func (c *catalog) noteClosed(fresh []*task.Route) {
 	}
 }
 
-// close puts closures in force, and updates the lists of served routes. Polls that serve a changed route check again
-// after mu was released.
+// close puts closures in force. Polls that serve a changed route check again after mu was released.
 func (c *catalog) close(now *closures) {
 	c.mu.Lock()
 	c.closures.Store(now)

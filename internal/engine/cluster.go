@@ -11,8 +11,8 @@ import (
 // Cluster is the part of a Store for several processes that share its database. A Store without it belongs to one
 // process.
 type Cluster interface {
-	// Now is this process's estimate of the database's clock, without a round trip. Processes agree on it to within a
-	// few milliseconds, whatever their own clocks show.
+	// Now estimates the database's clock without a round trip. Processes agree to within a few milliseconds, whatever
+	// their own clocks show.
 	Now() time.Time
 
 	// ClockOffset is how far this machine's wall clock is ahead of the database's.
@@ -22,29 +22,28 @@ type Cluster interface {
 	Stepped(since time.Time) time.Duration
 	Suspected() time.Duration
 
-	// OnReplaced registers a function to call when the database is another one or went back in time, by a failover to
-	// a standby that was behind or a restored backup, and when Now goes back. forget is called before any other query
-	// to that database, and must not query it.
+	// OnReplaced registers a function to call when the database is another one or went back in time (a late standby,
+	// a restored backup), or Now goes back. forget is called before any other query to that database, and must not
+	// query it.
 	OnReplaced(forget func())
 
-	// Turn reports whether this process has the turn at a loop that one process runs. It keeps the turn by calling
-	// again within hold; with hold 0, or without a call, another process gets it. The error means that this process
-	// does not know the time.
+	// Turn reports whether this process has the turn at a loop that one process runs. It keeps it by calling again
+	// within hold; with hold 0 it gives it up. The error: this process does not know the time.
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
 
-	// LastTurn is the time of the last turn of any process, or zero.
+	// LastTurn is the time of any process's last turn, or zero.
 	LastTurn(ctx context.Context) (task.Instant, error)
 
 	// Turns returns the turns of all loops.
 	Turns(ctx context.Context) ([]Turn, error)
 
-	// Publish sends events to other processes. It does not block: events are collected, sent a few times a second
-	// outside any transaction, and may be lost.
+	// Publish sends events to other processes a few times a second, without blocking and outside any transaction.
+	// They may be lost.
 	Publish(n PeerEvents)
 
 	// Subscribe calls hear, which must not block, with other processes' events until ctx ends or the connection is
 	// lost, and returns the reason. The first call, without events, means that the connection exists. A store that
-	// cannot listen blocks without calling hear.
+	// cannot listen only blocks.
 	Subscribe(ctx context.Context, hear func(PeerEvents)) error
 
 	// Occupied counts the steps ready on each route, up to limit; empty routes are left out.
@@ -53,8 +52,8 @@ type Cluster interface {
 	// PublishFeed sends changes committed here to the other processes. It returns once they are sent.
 	PublishFeed(ctx context.Context, t feed.Batch) error
 
-	// SubscribeFeed asks for the changes of other processes for the duration hold. FeedSubscribed reports whether
-	// another process has asked.
+	// SubscribeFeed asks for other processes' changes for the duration hold. FeedSubscribed reports whether another
+	// process has.
 	SubscribeFeed(ctx context.Context, hold time.Duration) error
 	FeedSubscribed(ctx context.Context) (bool, error)
 
@@ -68,7 +67,7 @@ type Cluster interface {
 // Turn is which process has the turn at a loop.
 type Turn struct {
 	Loop, Node string
-	// Taken is when the process last took it, Until when another may.
+	// Taken is when the process took it, Until when another may.
 	Taken, Until task.Instant
 }
 

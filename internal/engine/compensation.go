@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Compensation steps (task.StepSpec.OnFailure) stay pending until the outcome of their task is known: they begin in
-// the transaction that would put it in error, or are skipped in the one that completes it.
+// Compensation steps (task.StepSpec.OnFailure) stay pending until the outcome of their task: they begin in the
+// transaction that would put it in error, or are skipped in the one that completes it.
 
 type compensation struct{ u *unit }
 
@@ -31,7 +31,7 @@ func compensationFeature() feature {
 	}
 }
 
-// look runs before ready steps are handed out, because compensation steps may become ready.
+// look runs before ready steps are handed out, because compensation steps may be among them.
 func (c compensation) look() error {
 	u := c.u
 	changed := map[*task.Task]struct{}{}
@@ -52,9 +52,8 @@ func (c compensation) look() error {
 	return nil
 }
 
-// decide begins the compensation steps of a failed task, or skips those of one that succeeded. It reports whether
-// they begin, now or once the children are at rest. A task of which nothing can be undone stays as it is, so that an
-// operator can repair it.
+// decide reports whether compensation begins, now or once the children are at rest. A task of which nothing can be
+// undone stays as it is, for an operator to repair.
 func (c compensation) decide(t *task.Task) (begins bool, err error) {
 	if n := t.Counts; t.State.Terminal() || n.Active+n.Waiting > 0 || n.Pending == 0 {
 		return false, nil
@@ -100,7 +99,6 @@ func (c compensation) skip(t *task.Task, def *task.Template, steps []*task.Step)
 	return nil
 }
 
-// begin begins the compensation steps that depend on no other.
 func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step) error {
 	u := c.u
 	var failed []string
@@ -124,7 +122,6 @@ func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step
 	return nil
 }
 
-// of returns nil for a template without compensation.
 func (c compensation) of(t *task.Task) (*task.Template, task.Compensation, error) {
 	def, err := c.u.rows.template(t.DefID)
 	if err != nil || !def.Compensated {
@@ -137,7 +134,6 @@ func (c compensation) of(t *task.Task) (*task.Template, task.Compensation, error
 	return def, def.CompensationOf(steps), nil
 }
 
-// begunOn returns nil unless the compensation has begun.
 func (c compensation) begunOn(t *task.Task) (*task.Template, error) {
 	def, now, err := c.of(t)
 	if err != nil || !now.Begun {
@@ -146,8 +142,8 @@ func (c compensation) begunOn(t *task.Task) (*task.Template, error) {
 	return def, nil
 }
 
-// allows refuses acts that the compensation of a task does not allow. Before it, its steps have nothing to do; from
-// the failure on, other steps are or will be undone.
+// allows: before the compensation its steps have nothing to do; from the failure on, other steps are or will be
+// undone.
 func (c compensation) allows(w Work) error {
 	def, now, err := c.of(w.Task)
 	if err != nil || def == nil {

@@ -9,8 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A step with a condition (when) begins if it holds, and is skipped otherwise.
-
 func conditionsFeature() feature {
 	return feature{
 		name: "conditions",
@@ -42,16 +40,14 @@ func (c control) decideCondition(w Work, t *task.Template) (taken bool, err erro
 	return false, nil
 }
 
-// codeCondition is the failure code of an expression that cannot be evaluated.
 const codeCondition = "EXPRESSION"
 
-// failCondition does not retry, because the values stay the same: an operator edits the input or resolves the step.
+// failCondition does not retry: the values stay the same until an operator edits the input.
 func (c control) failCondition(w Work, t *task.Template, field, text string, err error) error {
 	return c.failUnrun(w, t, &task.Failure{Type: "expression_error", Code: codeCondition, Class: failure.Logic,
 		Message: fmt.Sprintf("%s of step %s cannot be evaluated: %v, in: %s", field, t.Spec(w.Step).Name, err, text)})
 }
 
-// holds returns in fault why the condition cannot be evaluated.
 func (c control) holds(w Work, t *task.Template, when string) (holds bool, fault, err error) {
 	p, fault := c.u.e.programOf(when)
 	if fault != nil {
@@ -77,7 +73,6 @@ func (c control) holds(w Work, t *task.Template, when string) (holds bool, fault
 	return holds, fault, nil
 }
 
-// programs caches the compiled expressions of templates by text.
 type programs struct {
 	mu     sync.Mutex
 	byText map[string]*expr.Program
@@ -85,7 +80,6 @@ type programs struct {
 
 const maxPrograms = 10_000
 
-// get returns an expression over context, parents and further names.
 func (p *programs) get(text string, names ...string) (*expr.Program, error) {
 	key := fmt.Sprint(text, names)
 	p.mu.Lock()

@@ -9,15 +9,13 @@ import (
 )
 
 // The engine looks at some pending steps before they become ready: those with a condition, and those that no worker
-// runs. Template.Controlled tells them apart at the cost of one comparison. Such first steps of a submission are left
-// to the timers, because their rows are not stored yet.
+// runs (Template.Controlled). As first steps of a submission they are left to the timers, because their rows are not
+// stored yet.
 //
-// A step that no worker runs begins in beginKind, continues in wakeKind at the time that it waits for, and ends with
-// finish or failUnrun.
+// A step that no worker runs begins in beginKind, continues in wakeKind, and ends with finish or failUnrun.
 
 type control struct{ u *unit }
 
-// controlled is a unit's memory of such steps.
 type controlled struct {
 	ended      []Work // ended without a worker; their dependants are not released yet
 	running    bool
@@ -30,7 +28,6 @@ var controlSlot = newSlot(func(*unit) *controlled { return &controlled{} })
 
 func (c control) state() *controlled { return controlSlot.of(c.u) }
 
-// enter lets a pending step begin that nothing holds back.
 func (c control) enter(w Work) error {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -54,7 +51,6 @@ func (c control) enqueue(w Work) error {
 	return nil
 }
 
-// due is enter for a step whose time has come.
 func (c control) due(w Work) error {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -79,7 +75,6 @@ func (c control) due(w Work) error {
 	return c.begin(w, t)
 }
 
-// begin begins a pending step, unless a feature takes it.
 func (c control) begin(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
 	if c.state().evaluation.work >= workAtOnce && (spec.When != "" || spec.Wait != nil && spec.Wait.ReadsContext()) {
@@ -117,12 +112,10 @@ func unknownKind(kind task.Kind) *task.Failure {
 		Message: fmt.Sprintf("this version of the server runs no steps of kind %q", kind)}
 }
 
-// undecidedWait is the pause before a node retries a decision that it cannot make: another node may, or this one may
-// get a key.
+// undecidedWait: meanwhile another node may decide, or this one may get a key.
 const undecidedWait = time.Minute
 
-// leaveAlone puts off a step that this node cannot decide about. It neither charges an attempt nor fails the step,
-// because consequences such as compensation could not be undone.
+// leaveAlone neither charges nor fails the step, because consequences such as compensation could not be undone.
 func (c control) leaveAlone(w Work, what string, why error) error {
 	w.Step.Note = failure.Cut(what+": "+why.Error(), maxText)
 	return c.putOff(w, c.u.now.Add(undecidedWait))
@@ -135,7 +128,6 @@ func (c control) putOff(w Work, at task.Instant) error {
 	return nil
 }
 
-// skip ends a step whose condition is false.
 func (c control) skip(w Work) error {
 	from := w.Step.State
 	if err := w.Step.Skip(c.u.now); err != nil {
@@ -145,7 +137,7 @@ func (c control) skip(w Work) error {
 	return c.release(w)
 }
 
-// await begins an attempt of a step that no worker runs. The timers look at it at until (0: never).
+// await begins an attempt of a step that no worker runs. Timers look at it at until (0: never).
 func (c control) await(w Work, until task.Instant) error {
 	from := w.Step.State
 	w.Step.Unrun(c.u.now)
@@ -156,7 +148,6 @@ func (c control) await(w Work, until task.Instant) error {
 	return nil
 }
 
-// finish completes a step that no worker runs, and releases its dependants.
 func (c control) finish(w Work, result []byte) error {
 	from := w.Step.State
 	if err := w.Step.Succeed(c.u.now, result); err != nil {
@@ -166,8 +157,7 @@ func (c control) finish(w Work, result []byte) error {
 	return c.release(w)
 }
 
-// failUnrun ends the attempt of a step that no worker runs, and retries it as its policy says. A failure before an
-// attempt is recorded too.
+// failUnrun retries as the step's policy says. A failure before an attempt is recorded too.
 func (c control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
 	s, from := w.Step, w.Step.State
 	if from == task.StepPending { // the record has its own number
@@ -191,8 +181,7 @@ func (c control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
 	return nil
 }
 
-// release lets the dependants of an ended step begin. The outermost call processes steps that end in turn, so a long
-// chain is no deep recursion.
+// release: the outermost call processes steps that end in turn, so a long chain is no deep recursion.
 func (c control) release(w Work) error {
 	state := c.state()
 	state.ended = append(state.ended, w)
@@ -215,7 +204,6 @@ func (c control) release(w Work) error {
 	return nil
 }
 
-// readContext reads the context of a task once.
 func (c control) readContext(t *task.Task) error {
 	if t.Context != nil || c.state().bare[t.ID] {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// coordinator is this process's part in the agreement on where steps are handed out. The processes agree through
-// notes in the database: each announces its view and until when it counts as present. A numbered term says where
-// steps are handed out: from the store or from one content of the dispatcher. A process enters a term only when every
-// other present process has left the earlier ones. See term and membership.
+// coordinator is this process's part in the agreement on where steps are handed out. Each process announces, in a
+// note in the database, its view and until when it counts as present. A numbered term says where: from the store or
+// from one content of the dispatcher. A process enters a term only when every other present process has left the
+// earlier ones. See term and membership.
 type coordinator struct {
 	e    *Engine
 	key  string // of this process's note
@@ -32,7 +32,6 @@ type coordinator struct {
 }
 
 const (
-	// roundPause is the wait for other processes between checks.
 	roundPause = 25 * time.Millisecond
 	// servesFor is how long a process without a dispatcher takes part after it served a worker.
 	servesFor = 2 * time.Minute
@@ -45,11 +44,10 @@ var (
 	errOthersOutOfReach = errors.New("another node cannot use what this one sees in Redis, or has not filled it yet")
 )
 
-// errNoTerm is returned to a poll when the agreement takes too long.
 var errNoTerm = &task.Error{Code: task.Unavailable, Message: "the nodes have not agreed yet on who hands out steps",
 	Hint: "poll again; one of them may have died a moment ago"}
 
-// newCoordinator returns nil where no other process can share the database. The methods on the hot path accept nil.
+// newCoordinator returns nil where no other process shares the database. Methods on the hot path accept nil.
 func newCoordinator(e *Engine) *coordinator {
 	if e.cluster == nil {
 		return nil
@@ -58,10 +56,10 @@ func newCoordinator(e *Engine) *coordinator {
 		own: member{Native: e.dispatch == nil}}
 }
 
-// hold is how long a process counts as present without a new announcement.
+// hold is how long a process counts as present after an announcement.
 func (c *coordinator) hold() time.Duration { return max(8*time.Second, 5*c.e.cfg.UpkeepInterval) }
 
-// guard is how long before the end of its hold a process stops handing out steps.
+// guard is how long before the end of hold a process stops handing out.
 func (c *coordinator) guard() time.Duration { return c.hold() / 10 }
 
 func (c *coordinator) noteServed() {
@@ -70,13 +68,11 @@ func (c *coordinator) noteServed() {
 	}
 }
 
-// observe reads the term without taking part.
 func (c *coordinator) observe(ctx context.Context) error {
 	_, err := c.read(ctx)
 	return err
 }
 
-// read returns the membership, and records whether a dispatcher takes part.
 func (c *coordinator) read(ctx context.Context) (membership, error) {
 	a, err := readMembership(ctx, c.e.noteStore, c.key, c.e.instant())
 	if err != nil {
@@ -92,7 +88,7 @@ func (c *coordinator) read(ctx context.Context) (membership, error) {
 	return a, nil
 }
 
-// coordinate runs rounds until nothing is left to do, or other processes must act first.
+// coordinate runs rounds until nothing is left, or others must act first.
 func (c *coordinator) coordinate(ctx context.Context) error {
 	began := c.e.instant()
 	if c.own.Native && task.Instant(c.served.Load()).Add(servesFor) < began {
@@ -118,8 +114,8 @@ func (c *coordinator) coordinate(ctx context.Context) error {
 	}
 }
 
-// ensure takes part until steps may be handed out here, with wait at most as long as another process may take to
-// count as ended.
+// ensure returns, with wait, once steps may be handed out here, or after the time that an ended process may block
+// that.
 func (c *coordinator) ensure(ctx context.Context, wait bool) error {
 	c.noteServed()
 	if c.gate.isOpen(c.e.instant()) {
@@ -150,7 +146,6 @@ func (c *coordinator) ensure(ctx context.Context, wait bool) error {
 	}
 }
 
-// wants is the work left after a round.
 type wants int
 
 const (
@@ -159,7 +154,6 @@ const (
 	wantsFilling       // the dispatcher must be filled
 )
 
-// round reads the notes, announces this process, and enters another term if necessary.
 func (c *coordinator) round(ctx context.Context) (wants, error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -170,7 +164,6 @@ func (c *coordinator) round(ctx context.Context) (wants, error) {
 	return c.exclusiveRound(ctx)
 }
 
-// roundUnlessOpen runs a round, unless the gate is open by then.
 func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -185,8 +178,8 @@ func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
 	return err
 }
 
-// exclusiveRound is one round; the caller holds turn. The order is the agreement: check the own content, read the
-// notes, propose a term if the present one does not fit, announce, and only then enter.
+// exclusiveRound requires turn. Its order is the agreement: check the own content, read the notes, propose a term if
+// the present one does not fit, announce, and only then enter.
 func (c *coordinator) exclusiveRound(ctx context.Context) (wants, error) {
 	now := c.e.instant()
 	c.begun = now
@@ -222,7 +215,7 @@ func (c *coordinator) exclusiveRound(ctx context.Context) (wants, error) {
 	return c.enter(ctx, a, now, stale && reached)
 }
 
-// propose begins a term, unless another process is first, and returns the membership in force.
+// propose yields to another process that is first, and returns the membership in force.
 func (c *coordinator) propose(ctx context.Context, a membership, next term) (membership, error) {
 	text, err := json.Marshal(next)
 	if err != nil {
@@ -240,7 +233,7 @@ func (c *coordinator) propose(ctx context.Context, a membership, next term) (mem
 	return c.read(ctx)
 }
 
-// announce leaves earlier terms before it announces the present one and this process's presence.
+// announce leaves earlier terms first.
 func (c *coordinator) announce(ctx context.Context, a membership, now task.Instant) error {
 	if c.own.Term != a.term.No {
 		if err := c.leave(ctx); err != nil {
@@ -269,8 +262,8 @@ func (c *coordinator) announce(ctx context.Context, a membership, now task.Insta
 	return nil
 }
 
-// leave stops handing out, waits until steps being handed out have reached their workers, and stores the leases that
-// only this process and the dispatcher have.
+// leave stops handing out, waits until leases under way have reached their workers, and stores those that only this
+// process and the dispatcher have.
 func (c *coordinator) leave(ctx context.Context) error {
 	c.gate.shut()
 	g := c.e.dispatch
@@ -286,7 +279,7 @@ func (c *coordinator) leave(ctx context.Context) error {
 	return c.e.dispatch.persistLeases(ctx)
 }
 
-// enter hands out steps in the present term once the others have left earlier ones.
+// enter waits for the others to leave earlier terms.
 func (c *coordinator) enter(ctx context.Context, a membership, now task.Instant, fill bool) (wants, error) {
 	if !c.gate.isOpen(now) {
 		var err error
@@ -327,7 +320,7 @@ func (c *coordinator) open(t term) {
 	c.e.waiters.wakeAll()
 }
 
-// leaveForGood announces that this process hands out nothing from now on. Leases in the dispatcher stay there.
+// leaveForGood is for a process that ends. Leases in the dispatcher stay there.
 func (c *coordinator) leaveForGood(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -348,8 +341,8 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 	})
 }
 
-// epoch identifies the period in which steps are handed out here; 0: none are. Claims under the same epoch used the
-// same place, so an empty answer is final. Without other processes it is constant.
+// epoch identifies the period of handing out steps here; 0: none. Claims under the same epoch used the same place, so
+// an empty answer is final. Constant without other processes.
 func (c *coordinator) epoch() int64 {
 	if c == nil {
 		return -1
@@ -357,7 +350,6 @@ func (c *coordinator) epoch() int64 {
 	return c.gate.openEpoch(c.e.instant())
 }
 
-// claim serves pollers from the current place while steps may be handed out here.
 func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, error)) ([][]Lease, error) {
 	if c == nil {
 		return from(fromAnywhere)
@@ -384,8 +376,7 @@ func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, 
 	return out, nil
 }
 
-// databaseReplaced stops handing out until the processes agree again: the dispatcher may have content from the future
-// of a database that went back in time.
+// databaseReplaced: the dispatcher may have content from the future of a database that went back in time.
 func (c *coordinator) databaseReplaced() {
 	if c != nil {
 		c.gate.shut()

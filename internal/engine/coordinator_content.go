@@ -5,10 +5,8 @@ import (
 	"errors"
 )
 
-// A process with a dispatcher checks its content, brings it up to date, fills it, and records why it is not used.
-
-// content returns the name of complete content, or "". reached is false when the dispatcher does not answer: its
-// content is unknown then. The error is that of ctx.
+// content returns the name of complete content, or "". reached is false when the dispatcher does not answer. The
+// error is that of ctx.
 func (c *coordinator) content(ctx context.Context) (name string, reached bool, err error) {
 	g := c.e.dispatch
 	if g == nil {
@@ -27,8 +25,7 @@ func (c *coordinator) content(ctx context.Context) (name string, reached bool, e
 	return g.d.Content(), true, nil
 }
 
-// catchUp sends the removals that the dispatcher missed, and returns "" if it cannot: content without them would hand
-// out finished steps.
+// catchUp sends missed removals, and returns "" if it cannot: content without them would hand out finished steps.
 func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (string, error) {
 	g := c.e.dispatch
 	if g.caughtUp.Load() {
@@ -58,7 +55,6 @@ func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (
 	return content, nil
 }
 
-// explain records for operators why the dispatcher is not used.
 func (c *coordinator) explain(a membership) {
 	g := c.e.dispatch
 	if g == nil || c.own.Sees == "" && !a.natives() {
@@ -73,7 +69,7 @@ func (c *coordinator) explain(a membership) {
 	}
 }
 
-// fill fills the dispatcher, and reports whether it is this process's turn.
+// fill reports whether it is this process's turn.
 func (c *coordinator) fill(ctx context.Context) (bool, error) {
 	const loop = "dispatch_fill"
 	mine, err := c.e.cluster.Turn(ctx, loop, fillHold)

@@ -6,12 +6,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Cordon stores an act that stops giving a worker steps, by poll or by dispatch, until Uncordon. It works in any
-// state, the worker keeps the steps that it holds and does not have to end, and the cordon survives heartbeats,
-// probes, a drain and the worker's death.
+// Cordon stores an act that stops giving a worker steps until Uncordon, in any state. The worker keeps its steps and
+// need not end; the cordon survives heartbeats, probes, a drain and the worker's death.
 //
-// A worker that is cordoned already is returned unchanged, without an act. Invalid: actor or reason breaks a rule.
-// NotFound: the worker is unknown.
+// A cordoned worker is returned unchanged, without an act. Invalid: actor or reason breaks a rule. NotFound: the
+// worker is unknown.
 func (e *Engine) Cordon(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {
 	if err := by.complete(ctx, "/cordoned_by"); err != nil {
 		return nil, err
@@ -26,8 +25,7 @@ func (e *Engine) Cordon(ctx context.Context, id task.ID, by WorkerAct) (*task.Wo
 	})
 }
 
-// Uncordon reverts a cordon, and stores the act. A worker without one is returned unchanged. Errors are those of
-// Cordon.
+// Uncordon reverts a cordon, and stores the act, like Cordon.
 func (e *Engine) Uncordon(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {
 	if err := by.complete(ctx, "/uncordoned_by"); err != nil {
 		return nil, err
@@ -42,8 +40,6 @@ func (e *Engine) Uncordon(ctx context.Context, id task.ID, by WorkerAct) (*task.
 	})
 }
 
-// standing describes an operator's change of a worker for its act: of the state, the owner of the drain, or the
-// cordon.
 func standing(before, after *task.Worker) (from, to string, changed bool) {
 	if before.State == after.State && before.DrainedBy != after.DrainedBy {
 		return string(before.State), string(after.State), true

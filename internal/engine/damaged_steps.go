@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// faultOf describes why no worker can process a step, or returns "". An edited row or a partly restored backup causes
-// it. A worker cannot parse a damaged context either.
+// faultOf describes why no worker can process a step, or returns "": an edited row, a partly restored backup, or a
+// damaged context.
 func faultOf(w Work, t *task.Template) string {
 	switch {
 	case w.Step.Unread != "":
@@ -26,8 +26,7 @@ func faultOf(w Work, t *task.Template) string {
 	return ""
 }
 
-// failDamaged puts a step in error for which another attempt would meet the same row. The poll that found it still
-// delivers the others, and the task's case shows the damage.
+// failDamaged does not retry: the row stays damaged. The poll that found it still delivers the others.
 func failDamaged(u *unit, w Work, fault string) error {
 	f := &task.Failure{Type: "damaged_row", Code: "DAMAGED", Message: "the step cannot be handed out: " + fault}
 	f.Class = task.ClassOf(f)

@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ErrReplaced reports that a known template or route is missing, or that another one has its number: the database
-// went back in time, and cached rows are wrong.
+// ErrReplaced: a cached template or route is missing or has another number, because the database went back in time.
 var ErrReplaced = errors.New("the database is not the one that this process knew")
 
 // forget drops everything read from the database, without a query.
@@ -29,7 +28,7 @@ func (e *Engine) forget() {
 	e.waiters.version.Add(1)                                                 // a poll that has just checked checks again
 }
 
-// forget empties the catalog. Waiting polls keep their lists, which are empty until the routes are read again.
+// Waiting polls keep their lists, which are empty until the routes are read again.
 func (c *catalog) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +60,7 @@ func (l *lifecycles) forget() {
 	l.seen, l.least, l.most = 0, 0, 0
 }
 
-// expectKnown checks, in the transaction that stores drafts, that the database has their templates and routes under
-// the cached numbers.
+// expectKnown checks that the database has the templates and routes of drafts under the cached numbers.
 func (u *unit) expectKnown(drafts []*draft) error {
 	templates, routes := map[int64]*task.Template{}, map[int64]*task.Route{}
 	for _, d := range drafts {

@@ -30,12 +30,11 @@ func (e *Engine) QueueOf(w *task.Worker) string {
 	return task.DeliveryQueue(e.cfg.Delivery.QueuePrefix, w.ID)
 }
 
-// dispatchTTL is how long a step may wait in the queue of its worker.
 func (e *Engine) dispatchTTL(s *task.Step, of *task.Template) time.Duration {
 	return of.DispatchTTLOf(s, e.cfg.Delivery.TTL)
 }
 
-// DispatchOf reports whether an assigned step was dispatched to a queue, and until when it may wait there.
+// DispatchOf reports whether an assigned step was sent to a queue, and until when it may wait there.
 func (e *Engine) DispatchOf(s *task.Step, of *task.Template, w *task.Worker) (expires task.Instant, dispatched bool) {
 	if s.State != task.StepAssigned || w == nil || w.Transport != task.TransportAMQP || e.leaseOfPoll(s) {
 		return 0, false
@@ -43,21 +42,19 @@ func (e *Engine) DispatchOf(s *task.Step, of *task.Template, w *task.Worker) (ex
 	return s.AssignedAt.Add(e.dispatchTTL(s, of)), true
 }
 
-// leaseOfPoll reports whether the lease of an assigned step has the length of a poll's.
 func (e *Engine) leaseOfPoll(s *task.Step) bool {
 	return s.LeaseUntil.Sub(s.AssignedAt) == e.cfg.Leases.StartTimeout
 }
 
-// Dispatched is a leased step to send to the queue of its worker, where it may wait for TTL.
+// Dispatched is a leased step to send to its worker's queue, where it may wait for TTL.
 type Dispatched struct {
 	Lease
 	TTL time.Duration
 }
 
-// Dispatch is Poll on behalf of a worker with the transport amqp: the caller sends the leased steps to the worker's
-// queue, or gives them back (Settle with ResultReleased). The worker starts the attempts. Until then a lease lasts
-// for the time in the queue plus Leases.StartTimeout, so that a message taken at the last moment can be started, and
-// expires before its lease.
+// Dispatch is Poll for a worker with the transport amqp: the caller sends the leased steps to the worker's queue, or
+// gives them back (Settle with ResultReleased). The worker starts the attempts. Until then a lease lasts for the time
+// in the queue plus Leases.StartTimeout, so that a message taken at the last moment can be started.
 //
 // The call is no sign of life of the worker. WrongState: the worker only polls.
 func (e *Engine) Dispatch(ctx context.Context, worker task.ID, capacity int,
@@ -79,8 +76,8 @@ func (e *Engine) Dispatch(ctx context.Context, worker task.ID, capacity int,
 	return out, leaving, err
 }
 
-// storeDispatch writes a lease of the dispatcher to the store, with its real end: the dispatcher has one length for
-// all leases of a claim, and may lose them while a message waits in a queue.
+// storeDispatch stores a lease's real end: the dispatcher has one length for all leases of a claim, and may lose them
+// while a message waits.
 func storeDispatch(u *unit, w Work) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -91,11 +88,11 @@ func storeDispatch(u *unit, w Work) error {
 	return nil
 }
 
-// undeliveredFor is how long after a worker's death its queue is checked for steps from a node that had not noticed.
+// undeliveredFor covers steps from a node that had not noticed the death.
 const undeliveredFor = 2 * time.Minute
 
-// returnUndelivered gives back the steps in the queues of dead workers, whose leases are long, one after another. The
-// death of a worker is free, up to queuedReturns. Their messages expire later as late letters.
+// returnUndelivered returns the steps of dead workers one after another, free up to queuedReturns. Their leases are
+// long. Their messages expire as late letters.
 func (e *Engine) returnUndelivered(ctx context.Context, dead []*task.Worker) error {
 	for _, w := range dead {
 		if w.Transport != task.TransportAMQP {

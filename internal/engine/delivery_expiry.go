@@ -14,9 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Steps that were dispatched and not started in time end by a letter, the expired message from the broker, or else, a
-// little later, by the end of the lease in ReapLeases (the backstop). The lease ensures that only one of them ends
-// the attempt.
+// A step dispatched and not started in time ends by a letter, the expired message from the broker, or a little later
+// in ReapLeases (the backstop). The lease ensures that only one of them ends the attempt.
 
 // ExpiredDispatch names a dispatch whose message has expired.
 type ExpiredDispatch struct {
@@ -24,13 +23,12 @@ type ExpiredDispatch struct {
 	At    task.Instant // 0: unknown
 }
 
-// ExpireDispatches fails attempts that waited too long in the queues of their workers, in one transaction, and
-// answers each in order. It blocks until the outcome is durable. Delivery.OnExpiry, Delivery.ExpiryLimit and the
-// retry policy decide about a retry.
+// ExpireDispatches fails attempts that waited too long in workers' queues, in one transaction, and answers each in
+// order. It blocks until the outcome is durable. Delivery.OnExpiry, Delivery.ExpiryLimit and the retry policy decide
+// about a retry.
 //
-// Letters may come late and repeatedly. Their answers change nothing: StaleToken where the lease is over, WrongState
-// where the worker has started the step, NotFound for an unknown step. Invalid: no dispatches. TooLarge: more than
-// Limits.BatchItems.
+// Letters may come late and repeatedly, and then change nothing: StaleToken where the lease is over, WrongState for a
+// started step, NotFound for an unknown one. Invalid: no dispatches. TooLarge: more than Limits.BatchItems.
 func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch) ([]Answer, error) {
 	if err := check.Batch("/dispatches", len(expired), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
@@ -79,8 +77,8 @@ func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch
 	return answers, err
 }
 
-// lateLetter returns why a letter about a lease changes nothing, or nil. Dispatched leases are always in the store,
-// so it does not adopt one from its token.
+// lateLetter returns why a letter changes nothing, or nil. Dispatched leases are always stored, so it adopts none
+// from a token.
 func (xs expiries) lateLetter(s *task.Step, ref LeaseRef) error {
 	if s == nil {
 		return task.Errorf(task.NotFound, "there is no step %s", ref.Step)
@@ -102,11 +100,9 @@ type expiry struct {
 	worker *task.Worker // nil: it was deleted
 }
 
-// undelivered separates expired dispatches from other leases that are due.
-//
-// A dispatch has a worker with a queue and a lease of another length than a poll's; a worker with a queue may also
-// poll. The length alone is not enough, because Leases.StartTimeout may have been changed. It is checked first, so
-// that workers are rarely read.
+// undelivered separates expired dispatches: their worker has a queue, and their lease another length than a poll's.
+// The length alone is not enough, because Leases.StartTimeout may have changed. It is checked first, so that workers
+// are rarely read.
 func (xs expiries) undelivered(works []Work) (late []expiry, others []Work, err error) {
 	for _, w := range works {
 		s := w.Step
@@ -154,7 +150,7 @@ func (xs expiries) withWorkers(list []expiry) error {
 	return nil
 }
 
-// fail charges the attempts although they never began: the steps have waited long enough.
+// fail charges attempts that never began: the steps have waited long enough.
 func (xs expiries) fail(list []expiry) error {
 	again, err := xs.retried(list)
 	if err != nil {
@@ -177,8 +173,8 @@ func (xs expiries) fail(list []expiry) error {
 	return nil
 }
 
-// retried reports for each dispatch whether Delivery allows a retry. Every expired dispatch is a charged attempt, so
-// it reads only attempts of steps that have enough of them for the limit.
+// retried reports whether Delivery allows a retry. Expired dispatches are charged, so it reads attempts only of steps
+// with enough of them for the limit.
 func (xs expiries) retried(list []expiry) ([]bool, error) {
 	cfg, again := xs.u.e.cfg.Delivery, make([]bool, len(list))
 	if cfg.OnExpiry == settings.ExpiryFail {

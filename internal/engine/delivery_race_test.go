@@ -22,8 +22,8 @@ type queued struct {
 	expired bool
 }
 
-// expiryRace is a step that two workers with queues get repeatedly, while its messages expire and are started,
-// settled and lost in any order.
+// expiryRace: two workers with queues get a step repeatedly, while its messages expire and are started, settled and
+// lost in any order.
 type expiryRace struct {
 	t       *rapid.T
 	e       *engine.Engine
@@ -33,8 +33,7 @@ type expiryRace struct {
 	leases  []*queued
 }
 
-// In any order of start, letter, backstop, result and death, neither a letter nor the backstop fails a started run,
-// and each lease ends once.
+// Neither a letter nor the backstop fails a started run, and each lease ends once.
 func TestExpiryRace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -77,7 +76,6 @@ func (x *expiryRace) must(err error) {
 
 func (x *expiryRace) draw() *task.Worker { return rapid.SampledFrom(x.workers).Draw(x.t, "worker") }
 
-// each applies a verb to a lease of any age.
 func (x *expiryRace) each(verb func(*queued)) {
 	if len(x.leases) > 0 {
 		verb(x.leases[rapid.IntRange(0, len(x.leases)-1).Draw(x.t, "lease")])
@@ -140,7 +138,6 @@ func (x *expiryRace) upkeep() {
 	x.must(err)
 }
 
-// check compares the answers with the recorded attempts.
 func (x *expiryRace) check() {
 	attempts, err := x.e.Read().FindAttempts(x.t.Context(), x.task)
 	x.must(err)

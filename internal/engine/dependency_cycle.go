@@ -3,10 +3,9 @@ package engine
 import "github.com/taskerhq/tasker/internal/model/task"
 
 // Registration refuses a template whose steps wait for each other. A task of one stored otherwise runs the steps that
-// can run, and is then in error with a case that names the cycle.
+// can run, and then gets a case that names the cycle.
 
-// inCycle reports whether no step can ever move. It checks only states in which nothing runs, so a sound template
-// costs one comparison.
+// inCycle checks only states in which nothing runs, so a sound template costs one comparison.
 func inCycle(u *unit, t *task.Task) (bool, error) {
 	if t.State != task.WaitingForDependencies && t.State != task.EnqueuingSteps {
 		return false, nil
@@ -39,7 +38,6 @@ func endCycle(u *unit, t *task.Task, before task.Task) error {
 	return nil
 }
 
-// cycled opens a case, unless cases are off or one is pending.
 func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template) {
 	if cc.u.e.opensCase(t) {
 		cc.openings = append(cc.openings, &opening{task: t, state: before.State, since: before.StateAt,
@@ -47,8 +45,7 @@ func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template
 	}
 }
 
-// endCycle does the same for a task being submitted, the last one added, with n steps. If some can run, the task
-// continues.
+// endCycle does the same for the last task of a submission, with n steps.
 func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	steps := b.steps[len(b.steps)-n:]
 	for _, s := range steps {

@@ -36,16 +36,15 @@ type Detected struct {
 	Case      bool
 	Errored   bool
 	Err       error // why it was not put in error; for the log
-	// TraceParent is the W3C trace context of the submission, or ""; for the log.
+	// TraceParent is the submission's W3C trace context, or ""; for the log.
 	TraceParent string
 
 	watch   Watch
 	opening *opening // of its case, or nil
 }
 
-// DetectStaleness finds up to batch stale tasks (0: as configured), the longest stale first. It opens their cases,
-// with a snapshot, and puts them in error; a failure on one does not stop the others. Invalid: batch is out of
-// bounds.
+// DetectStaleness puts up to batch stale tasks (0: as configured) in error, the longest stale first, and opens their
+// cases with a snapshot. A failure on one does not stop the others. Invalid: batch is out of bounds.
 //
 // The cost grows with the tasks that are overdue or became old since the last run; see survey. Processes may run it
 // concurrently: each checks again under the tasks' locks.
@@ -72,8 +71,8 @@ func (e *Engine) detectionBatch(batch int) (int, error) {
 	return batch, nil
 }
 
-// DetectByHand is DetectStaleness for an operator. Unless it is a dry run, it stores an act before it changes tasks.
-// Invalid: actor or reason breaks a rule.
+// DetectByHand is DetectStaleness with an act, stored before tasks change unless it is a dry run. Invalid: actor or
+// reason breaks a rule.
 func (e *Engine) DetectByHand(ctx context.Context, actor, reason string, batch int, dryRun bool) ([]Detected, error) {
 	if problems := CheckActor(actor, reason); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the detector was not started", Problems: problems}
@@ -106,7 +105,7 @@ func detection(began, ended time.Time, interval time.Duration, dryRun bool, foun
 	return d
 }
 
-// detect surveys first, which gives watches to tasks that have become old.
+// detect surveys first, for watches on tasks that have become old.
 func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
 	if _, err := e.Survey(ctx); err != nil {
 		return nil, err
@@ -118,11 +117,9 @@ func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected
 	return e.transition(ctx, found)
 }
 
-// watchPage is how many watches, and then their tasks, one query reads.
 const watchPage = 1000
 
-// findStale returns up to batch stale tasks, and reschedules the watches of the others. Tasks beyond batch wait for
-// the next run.
+// findStale returns up to batch stale tasks, and reschedules other watches.
 func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	now := e.instant()
 	var found []Detected
@@ -148,8 +145,7 @@ func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	return found[:min(batch, len(found))], nil
 }
 
-// checkStale returns the stale tasks and schedules the next check of the others. It drops watches of settled and
-// deleted tasks.
+// checkStale schedules the next check of the others, and drops watches of settled and deleted tasks.
 func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Instant) ([]Detected, error) {
 	tasks, err := e.watched(ctx, watches)
 	if err != nil {
@@ -206,8 +202,7 @@ func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*tas
 	return of, nil
 }
 
-// nextCheck returns when to check a task again that is not stale; 0: never. A promise of progress may end early or be
-// shortened, so the interval is at most the threshold.
+// nextCheck returns 0 for never. A promise of progress may end early, so the interval is at most the threshold.
 func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now task.Instant) task.Instant {
 	thresholds := e.cfg.StalenessThresholds
 	if l.Source == task.LimitOfPromise {
@@ -224,7 +219,7 @@ func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now t
 	return at
 }
 
-// transition uses one transaction, or if that fails one for each task, so that a bad task does not block the others.
+// transition falls back to one transaction for each task, so that a bad task does not block the others.
 func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, error) {
 	done, err := e.transitionAll(ctx, found, true)
 	if err == nil {
@@ -244,7 +239,7 @@ func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, 
 	return done, e.postponeChecks(ctx, done)
 }
 
-// postponeChecks postpones tasks that could not be put in error, so that they do not block the next batch.
+// postponeChecks keeps failed tasks from blocking the next batch.
 func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	next := e.instant().Add(e.cfg.StalenessDetection.DetectionInterval)
 	var moves []WatchMove
@@ -263,7 +258,6 @@ func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	return err
 }
 
-// transitionOne at least opens the case if the task cannot be put in error. It returns errors of the store.
 func (e *Engine) transitionOne(ctx context.Context, d Detected) ([]Detected, error) {
 	done, err := e.transitionAll(ctx, []Detected{d}, true)
 	if err == nil {
@@ -280,7 +274,7 @@ func (e *Engine) transitionOne(ctx context.Context, d Detected) ([]Detected, err
 	return []Detected{d}, nil
 }
 
-// transitionAll leaves out tasks that are not stale any more. Without intoError it only opens cases.
+// transitionAll skips tasks that are not stale any more. Without intoError it only opens cases.
 func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError bool) ([]Detected, error) {
 	var done []Detected
 	err := e.write(ctx, "staleness", func(u *unit) error {
@@ -332,8 +326,7 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 	return done, err
 }
 
-// stalenessOf must be called before anything changes. A cycle of dependencies has a separate reason, because it
-// explains more.
+// stalenessOf must be called before changes. A cycle of dependencies explains more than time.
 func stalenessOf(u *unit, t *task.Task, d Detected) *opening {
 	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, cause: task.CauseStale,
 		threshold: d.Threshold, detail: d.message()}
@@ -343,7 +336,6 @@ func stalenessOf(u *unit, t *task.Task, d Detected) *opening {
 	return o
 }
 
-// message is for the case and the task's failure.
 func (d Detected) message() string {
 	threshold, why := d.Threshold, ""
 	if l := d.Limit; l.Source == task.LimitOfPromise {

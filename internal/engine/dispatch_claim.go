@@ -14,8 +14,8 @@ const (
 	maxStaleRounds = 100
 )
 
-// claimThere serves pollers from the dispatcher. A settlement may not have reached it yet, so outdated holds are
-// removed and replaced, in a bounded number of rounds. When the dispatcher fails, the store serves the pollers.
+// claimThere removes and replaces holds that are outdated because a settlement has not reached the dispatcher, in a
+// bounded number of rounds. When the dispatcher fails, the store serves the pollers.
 func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {
@@ -50,8 +50,8 @@ func empty(out [][]Lease) bool {
 	return !slices.ContainsFunc(out, func(l []Lease) bool { return len(l) > 0 })
 }
 
-// claimHolds returns nil when no poller has capacity left. One token serves all holds of a round: it only has to
-// exceed every earlier one of each step.
+// claimHolds returns nil when no poller has capacity left. One token serves all holds of a round: it need only exceed
+// earlier ones of each step.
 func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease, most map[int64]int) ([][]Hold, error) {
 	now := g.e.instant()
 	token := g.e.nextToken(now)
@@ -81,13 +81,13 @@ func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease, most map[int6
 	return holds, nil
 }
 
-// taken is a hold and its lease; nil: the step is not ready in the store.
+// taken.lease is nil if the step is not ready in the store.
 type taken struct {
 	Hold
 	lease *Lease
 }
 
-// leaseHolds returns how many steps are not ready in the store. out keeps the leases of earlier rounds.
+// leaseHolds returns how many steps are not ready in the store.
 func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
 	lists := make([][]taken, len(holds))
 	for i, list := range holds {
@@ -113,8 +113,8 @@ func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Leas
 	return dropped, nil
 }
 
-// leaseFromCache makes leases of steps that this process just submitted, without the store, and returns the number of
-// the others. Its unit has no transaction and only observes.
+// leaseFromCache makes leases of just submitted steps without the store, and returns the number of the others. Its
+// unit only observes.
 func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest int) {
 	began, u := g.e.startObserving(), newUnit(context.Background(), g.e, nil)
 	for i, list := range lists {
@@ -159,7 +159,7 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 		}
 		for n, w := range works {
 			at[n].lease = nil
-			// The store is ahead of the hold, for example by a settlement, so the hold is removed.
+			// The store is ahead of the hold.
 			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
 				u.leases.removals = append(u.leases.removals, Removal{Offered: at[n].Offered})
 				continue
@@ -212,7 +212,6 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 	return nil
 }
 
-// prepareLeases reads the contexts and the results of parents.
 func (u *unit) prepareLeases(works []Work) error {
 	var steps []*task.Step
 	var bare []*task.Task
@@ -234,7 +233,7 @@ func (u *unit) prepareLeases(works []Work) error {
 	return u.rows.gatherAll(steps, u.rows.parents)
 }
 
-// returnHolds gives back undelivered steps with their keys and so their places. If that fails, their leases run out.
+// returnHolds keeps the keys and so the places of undelivered steps. If that fails, their leases run out.
 func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	f := dispatchUpdate{queued: map[int64]int{}}
 	for _, list := range holds {
@@ -246,8 +245,8 @@ func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	g.outbox.Post(f)
 }
 
-// renewThere renews leases that the dispatcher has, and passes the others to stored. Answers are in the order of a
-// call's leases, except for a call for all leases.
+// renewThere passes leases that the dispatcher does not have to stored. Answers are in a call's order, except for all
+// leases.
 func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 	stored func([]leaseCall) ([][]LeaseAnswer, error),
 ) ([][]LeaseAnswer, error) {
@@ -294,7 +293,6 @@ func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 	return out, nil
 }
 
-// renewHolds returns the leases of each call, and the dispatcher's answers in the same order.
 func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
 	g.flush() // an ended lease must not be renewed
 	ctx, now := context.Background(), g.e.instant()
@@ -348,8 +346,7 @@ func heldAnswer(h Hold) LeaseAnswer {
 	return a
 }
 
-// observeStarted reports attempts that begin in the dispatcher, because the store learns of a start too late to
-// observe its time.
+// observeStarted reports starts from here, because the store learns of them too late.
 func (g *dispatchQueue) observeStarted(holds []Hold, now task.Instant) {
 	if g.e.observer == nil {
 		return
@@ -376,8 +373,8 @@ func (g *dispatchQueue) heldBy(ctx context.Context, worker int64) ([]task.ID, er
 	return ids, nil
 }
 
-// ReapDispatched ends leases that ran out in the dispatcher, and returns how many it looked at, so that the caller
-// can continue. It does nothing while the store is the queue. Concurrent calls only repeat work.
+// ReapDispatched ends leases that ran out in the dispatcher, and returns how many it looked at. It does nothing while
+// the store is the queue. Concurrent calls only repeat work.
 func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	if !e.dispatch.on() {
 		return 0, nil
@@ -423,7 +420,7 @@ func (e *Engine) reapHolds(ctx context.Context, holds []Hold) error {
 	})
 }
 
-// extendLeases renews leases that ran out while no process could receive heartbeats, and returns the others.
+// extendLeases renews leases that ran out while no process could receive heartbeats.
 func (g *dispatchQueue) extendLeases(ctx context.Context, holds []Hold) ([]Hold, error) {
 	now, grace := g.e.instant(), g.e.grace()
 	if now >= grace {

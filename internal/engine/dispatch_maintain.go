@@ -10,11 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Package upkeep runs this in every process: check the dispatcher, fill it if it is incomplete, and find the steps
-// that it missed.
-
 const (
-	// fillBatch is the number of steps offered at once.
 	fillBatch = 5000
 	// fillHold is how long filling may stall before another process takes over.
 	fillHold = 15 * time.Second
@@ -22,9 +18,8 @@ const (
 	headOfQueue = 1000
 )
 
-// MaintainDispatch returns to a complete dispatcher, and leaves one that fails. It blocks while it fills the
-// dispatcher. The error is the store's or that of ctx; failures of the dispatcher are in its state and tried again in
-// the next round.
+// MaintainDispatch returns to a complete dispatcher, leaves one that fails, and blocks while it fills one. The error
+// is the store's or that of ctx; failures of the dispatcher are tried again in the next round.
 func (e *Engine) MaintainDispatch(ctx context.Context) error {
 	if e.coordinator != nil {
 		return e.coordinator.coordinate(ctx)
@@ -53,7 +48,6 @@ func (e *Engine) MaintainDispatch(ctx context.Context) error {
 	}
 }
 
-// rejoin first sends the removals that the dispatcher missed.
 func (g *dispatchQueue) rejoin(ctx context.Context) error {
 	known, err := g.catchUp(ctx)
 	switch {
@@ -127,8 +121,7 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// readySteps calls each with the steps of a route that were ready by a time, lowest key first, until each returns
-// false.
+// readySteps calls each with the steps that were ready by a time, lowest key first, until each returns false.
 func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, by task.Instant,
 	each func([]Offered) (more bool, err error),
 ) error {
@@ -153,8 +146,8 @@ func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, 
 	}
 }
 
-// SweepDispatch offers ready steps that the dispatcher does not have, because a process failed before it sent them.
-// It reads the head of each queue, where such steps end up.
+// SweepDispatch offers ready steps that the dispatcher lacks because a process failed. Such steps end up at the head
+// of their queue.
 func (e *Engine) SweepDispatch(ctx context.Context) error {
 	if !e.dispatch.on() {
 		return nil
@@ -162,8 +155,7 @@ func (e *Engine) SweepDispatch(ctx context.Context) error {
 	return e.dispatch.sweep(ctx, false, e.instant().Add(-sweepAge))
 }
 
-// sweepAge is how long a step must be ready before another process offers it. Until then its own process may keep it
-// in its cache of submitted steps.
+// sweepAge is how long a step's own process may keep it in its cache of submitted steps.
 const sweepAge = time.Second
 
 func (g *dispatchQueue) sweep(ctx context.Context, all bool, by task.Instant) error {
@@ -206,7 +198,6 @@ func removals(steps []Offered) []Removal {
 	return out
 }
 
-// stillReady returns the steps that are not settled since they were read.
 func (g *dispatchQueue) stillReady(ctx context.Context, steps []Offered) ([]Offered, error) {
 	if len(steps) == 0 {
 		return nil, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The outbox sends the effects of transactions to the dispatcher, in order and in batches, without blocking their
-// callers. The sweep finds updates that a dying process loses.
+// The outbox sends effects of transactions to the dispatcher, in order and in batches. The sweep finds updates that a
+// dying process loses.
 
 type dispatchUpdate struct {
 	gone   []Removal // not ready, or not at that position
@@ -16,7 +16,6 @@ type dispatchUpdate struct {
 	queued map[int64]int // number of steps to wake pollers for, by route
 }
 
-// outbox collects updates during a request to the dispatcher.
 type outbox = coalesce.Group[dispatchUpdate, struct{}]
 
 // newOutbox sends one request at a time to keep the order.
@@ -31,7 +30,7 @@ func (g *dispatchQueue) flush() {
 	_, _ = g.outbox.Do(context.Background(), dispatchUpdate{}) // it has no error
 }
 
-// sendUpdates then wakes the waiters, even if the dispatcher failed: they find the steps in the store.
+// sendUpdates wakes the waiters even if the dispatcher failed: they find the steps in the store.
 func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 	gone, fresh, queued := mergeUpdates(batch)
 	ctx := context.Background() // the dispatcher has time-outs
@@ -55,7 +54,6 @@ func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 	}
 }
 
-// mergeUpdates returns one update that first removes and then offers.
 func mergeUpdates(batch []dispatchUpdate) (gone []Removal, fresh []Offered, queued map[int64]int) {
 	if len(batch) == 1 {
 		return batch[0].gone, batch[0].fresh, batch[0].queued

@@ -9,8 +9,7 @@ import (
 
 // While the dispatcher is not in use, each method of queue does the same as storeQueue.
 
-// begin stores leases that only this process and a failed dispatcher have, else the store would hand out their steps
-// again.
+// begin stores leases that only this process and a failed dispatcher have, else the store would hand out their steps.
 func (g *dispatchQueue) begin(ctx context.Context, wait bool) error {
 	if err := g.storeQueue.begin(ctx, wait); err != nil {
 		return err
@@ -30,7 +29,6 @@ func (g *dispatchQueue) phase() claimPhase {
 	return claimPhase{inStore: !g.on(), epoch: g.e.coordinator.epoch()}
 }
 
-// claim asks the coordinator, or without other processes the state of the dispatcher, for the place.
 func (g *dispatchQueue) claim(calls []*poller) ([][]Lease, error) {
 	return g.e.coordinator.claim(calls, func(from handOutFrom) ([][]Lease, error) {
 		switch {
@@ -59,10 +57,8 @@ func (g *dispatchQueue) renew(verb string, calls []leaseCall,
 	return g.renewThere(verb, calls, stored)
 }
 
-// leasesElsewhere is true because the store does not have every lease.
 func (g *dispatchQueue) leasesElsewhere() bool { return true }
 
-// depth counts without a limit in the dispatcher, where that is free.
 func (g *dispatchQueue) depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error) {
 	n, ok, err := ask(ctx, g, func(d Dispatcher) (int, error) { return d.Depth(ctx, route, key, id) })
 	if ok || err != nil {
@@ -120,7 +116,6 @@ func (g *dispatchQueue) held(ctx context.Context) (map[int64]int, error) {
 	return there, err
 }
 
-// holds asks for those expired by the end of time: all of them.
 func (g *dispatchQueue) holds(ctx context.Context, limit int) ([]Hold, error) {
 	holds, _, err := ask(ctx, g, func(d Dispatcher) ([]Hold, error) {
 		return d.Expired(ctx, task.Instant(math.MaxInt64), limit)
@@ -128,7 +123,7 @@ func (g *dispatchQueue) holds(ctx context.Context, limit int) ([]Hold, error) {
 	return holds, err // after a failure they are stored soon
 }
 
-// show gives steps held in the dispatcher their state there. If the dispatcher fails, they stay unchanged.
+// show leaves steps unchanged if the dispatcher fails.
 func (g *dispatchQueue) show(ctx context.Context, steps []*task.Step) {
 	if !g.on() {
 		return
@@ -161,12 +156,11 @@ func (g *dispatchQueue) handsOut() (permit, bool) {
 	return g.storeQueue.handsOut()
 }
 
-// becameReady offers the step after the commit.
 func (g *dispatchQueue) becameReady(u *unit, w Work) {
 	u.leases.newOffers = append(u.leases.newOffers, w)
 }
 
-// rekeyed moves a step that the dispatcher has at its old position, unless a worker holds it.
+// rekeyed moves a step in the dispatcher, unless a worker holds it.
 func (g *dispatchQueue) rekeyed(u *unit, s *task.Step, was int64) {
 	as := offeredAs(s)
 	as.Key = was
@@ -174,7 +168,6 @@ func (g *dispatchQueue) rekeyed(u *unit, s *task.Step, was int64) {
 	u.leases.newOffers = append(u.leases.newOffers, Work{Step: s})
 }
 
-// loadHolds finds the holds on steps that are ready in the store.
 func (g *dispatchQueue) loadHolds(u *unit, works []Work) {
 	dl := &u.leases
 	var unknown []task.ID
@@ -200,7 +193,7 @@ func (g *dispatchQueue) loadHolds(u *unit, works []Work) {
 	}
 }
 
-// committed sends the changes of a unit to the dispatcher. Waiters are woken once the new steps can be claimed.
+// committed wakes waiters once the new steps can be claimed.
 func (g *dispatchQueue) committed(u *unit) {
 	f := u.leases.dispatchUpdate()
 	f.gone = append(f.gone, u.leases.removals...)
@@ -221,7 +214,6 @@ func (g *dispatchQueue) committed(u *unit) {
 	}
 }
 
-// cacheSubmitted caches the new steps of a committed transaction, and drops the entries that it changed.
 func (g *dispatchQueue) cacheSubmitted(u *unit) {
 	s, dl := g.submitted, &u.leases
 	s.forget(u.rows.dirtyTasks)

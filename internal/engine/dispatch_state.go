@@ -16,10 +16,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// dispatchQueue is the engine's view of its Dispatcher. Ready steps are claimed, started and renewed there. The store
-// learns of an attempt when it ends: the unit of work then adopts the lease. When the dispatcher fails, the engine
-// continues with the store until the dispatcher is complete again. state changes by compare-and-swap only, so that a
-// failure noticed by many callers is handled once. mu guards the fields below it.
+// dispatchQueue claims, starts and renews steps in its Dispatcher. The store learns of an attempt when it ends: the
+// unit of work then adopts the lease. When the dispatcher fails, the engine continues with the store until it is
+// complete again. state changes by compare-and-swap, so that a failure noticed by many callers is handled once. mu
+// guards the fields below it.
 type dispatchQueue struct {
 	storeQueue
 	d Dispatcher
@@ -51,7 +51,6 @@ const (
 // errDispatchNew is the reason until the dispatcher has been checked or filled.
 var errDispatchNew = errors.New("it has not been filled yet")
 
-// newDispatchQueue begins in the state off, until MaintainDispatch.
 func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
 	g := &dispatchQueue{storeQueue: storeQueue{e}, d: d, leases: map[task.ID]Hold{}, reason: errDispatchNew,
 		submitted: newSubmittedCache()}
@@ -71,10 +70,9 @@ func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
 
 func (g *dispatchQueue) on() bool { return g != nil && g.state.Load() == dispatchOn }
 
-// mustPersist: no steps are claimed until leases are stored.
 func (g *dispatchQueue) mustPersist() bool { return g.state.Load() == dispatchPersisting }
 
-// remember keeps leases until they end here, or are long over: another process may renew or end them without notice.
+// remember keeps leases until they end here, or are long over: other processes end them without notice.
 func (g *dispatchQueue) remember(holds []Hold, now task.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,7 +89,7 @@ func (g *dispatchQueue) remember(holds []Hold, now task.Instant) {
 }
 
 const (
-	// forgottenAfter is how long after its end another process must have handled a lease.
+	// forgottenAfter its end, a lease must have been handled by another process.
 	forgottenAfter = time.Minute
 	// minRemembered is the number of leases kept without checking whether they are over.
 	minRemembered = 1000
@@ -107,7 +105,7 @@ func (g *dispatchQueue) dropEnded(steps []Removal) {
 	}
 }
 
-// leaseOf may be out of date: another process may have renewed or ended the lease.
+// leaseOf may be out of date: another process may renew or end the lease.
 func (g *dispatchQueue) leaseOf(id task.ID) (Hold, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,7 +113,6 @@ func (g *dispatchQueue) leaseOf(id task.ID) (Hold, bool) {
 	return h, ok
 }
 
-// remembered returns the leases that are not long over.
 func (g *dispatchQueue) remembered(now task.Instant) []Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,7 +130,7 @@ func (g *dispatchQueue) remembered(now task.Instant) []Hold {
 // maxMissed bounds the missed removals; beyond it the dispatcher is filled anew.
 const maxMissed = 100_000
 
-// addMissed remembers removals without which the dispatcher would hand the steps out again.
+// addMissed: without these removals the dispatcher would hand the steps out again.
 func (g *dispatchQueue) addMissed(gone []Removal) {
 	if len(gone) == 0 {
 		return
@@ -169,7 +166,6 @@ func (g *dispatchQueue) startOver() {
 	g.missed, g.missedTooMany = nil, false
 }
 
-// failed makes the engine continue without the dispatcher.
 func (g *dispatchQueue) failed(err error) {
 	g.reachable.Store(errors.Is(err, ErrDispatchLost))
 	g.mu.Lock()
@@ -179,7 +175,6 @@ func (g *dispatchQueue) failed(err error) {
 	g.suspendFrom(dispatchOn, dispatchPersisting)
 }
 
-// suspendFrom also shuts the gate among processes.
 func (g *dispatchQueue) suspendFrom(state, to int32) {
 	if g.state.CompareAndSwap(state, to) && g.e.coordinator != nil {
 		g.e.coordinator.gate.shut()
@@ -187,13 +182,11 @@ func (g *dispatchQueue) suspendFrom(state, to int32) {
 	g.submitted.clear() // others may claim the steps in it before this process returns
 }
 
-// suspend stops claiming from either place; see coordinator.
 func (g *dispatchQueue) suspend() {
 	g.suspendFrom(dispatchOn, dispatchPersisting)
 	g.suspendFrom(dispatchOff, dispatchSuspended)
 }
 
-// resume claims from the dispatcher or from the store; see coordinator.
 func (g *dispatchQueue) resume(there bool) {
 	g.submitted.clear() // of earlier transactions
 	if there {
@@ -235,8 +228,8 @@ func (e *Engine) DispatchState() DispatchState {
 	return s
 }
 
-// ask queries the dispatcher. With ok false the store has the answer: the dispatcher is not in use or has just
-// failed. An error means that ctx has ended.
+// ask queries the dispatcher. ok is false if it is not in use or fails: the store has the answer. An error means that
+// ctx has ended.
 func ask[T any](ctx context.Context, g *dispatchQueue,
 	question func(Dispatcher) (T, error),
 ) (answer T, ok bool, err error) {
@@ -250,13 +243,12 @@ func ask[T any](ctx context.Context, g *dispatchQueue,
 	return got, true, nil
 }
 
-// findHolds returns nil if the dispatcher fails.
 func (g *dispatchQueue) findHolds(ctx context.Context, ids []task.ID) []Hold {
 	holds, _, _ := ask(ctx, g, func(d Dispatcher) ([]Hold, error) { return d.Find(ctx, ids) })
 	return holds
 }
 
-// fallBack continues without a dispatcher that fails. If ctx has ended, the caller gets the error instead.
+// fallBack returns an error only if ctx has ended.
 func (g *dispatchQueue) fallBack(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -272,8 +264,8 @@ func (g *dispatchQueue) failOver(err error) {
 	}
 }
 
-// persistLeases stores the remembered leases, so that the store does not hand out steps in process. A repetition only
-// extends stored leases.
+// persistLeases stores the remembered leases, so that the store does not hand out their steps. A repetition only
+// extends stored ones.
 func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	if !g.mustPersist() {
 		return nil
@@ -298,8 +290,7 @@ func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	return nil
 }
 
-// storeAll stores what it can, and skips a lease that is over. One that is in force and cannot be stored is an error:
-// the store must not hand out.
+// storeAll skips leases that are over. One in force that cannot be stored is an error: the store must not hand out.
 func (g *dispatchQueue) storeAll(ctx context.Context, holds []Hold) error {
 	now, rows := g.e.instant(), g.e.due.kept
 	rows.Tidy(now)
@@ -330,7 +321,7 @@ func (g *dispatchQueue) storeAll(ctx context.Context, holds []Hold) error {
 
 const maxPersisted = 100_000
 
-// addLeasesOfOthers adds the leases of ended processes from the dispatcher, if it is reachable.
+// addLeasesOfOthers adds the leases of ended processes, if the dispatcher is reachable.
 func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]Hold, error) {
 	if !g.reachable.Load() {
 		return holds, nil
@@ -351,8 +342,8 @@ func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]
 	return holds, nil
 }
 
-// storeHolds writes leases into the rows of their steps. Another process may have renewed or stored them: each counts
-// as just renewed, and the most advanced version is kept.
+// storeHolds: another process may have renewed or stored the leases. Each counts as just renewed, and the most
+// advanced version is kept.
 func (g *dispatchQueue) storeHolds(ctx context.Context, holds []Hold) error {
 	ids := make([]task.ID, len(holds))
 	of := make(map[task.ID]Hold, len(holds))

@@ -26,11 +26,11 @@ func (a *WorkerAct) complete(ctx context.Context, field string) error {
 }
 
 // Drain stores an act that stops giving steps to a worker until ResumeWorker; it survives heartbeats and the worker's
-// death. A drain that the worker reports with a heartbeat ends with the first heartbeat without it.
+// death. A drain reported by a heartbeat ends with the first heartbeat without it.
 //
-// With final the worker has left: Drain gives back its steps without charging an attempt, and returns their number.
-// No act is stored for a worker that drains or has left, nor for a final drain without an actor: the worker's own
-// departure. Invalid: actor or reason breaks a rule. NotFound: the worker is unknown.
+// With final the worker has left: Drain returns its steps without a charge, and their number. No act is stored for a
+// worker that drains or has left, nor for its own departure (final, without an actor). Invalid: actor or reason
+// breaks a rule. NotFound: the worker is unknown.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct) (int, error) {
 	goodbye := final && by.Actor == ""
 	if err := by.complete(ctx, "/drained_by"); err != nil {
@@ -59,8 +59,8 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct
 	return e.release(ctx, w.No)
 }
 
-// ResumeWorker reverts a drain and returns the worker. One that drains itself repeats that with its next heartbeat. A
-// drained worker that has left is active again with its next sign of life. WrongState for another dead worker.
+// ResumeWorker reverts a drain. A worker that drains itself repeats that with its next heartbeat. A drained worker
+// that has left is active again with its next sign of life. WrongState for another dead worker.
 func (e *Engine) ResumeWorker(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {
 	if err := by.complete(ctx, "/resumed_by"); err != nil {
 		return nil, err
@@ -77,7 +77,6 @@ func (e *Engine) ResumeWorker(ctx context.Context, id task.ID, by WorkerAct) (*t
 	})
 }
 
-// changeBy stores an act if the state changes.
 func (e *Engine) changeBy(ctx context.Context, w *task.Worker, kind string, by WorkerAct,
 	apply func(*task.Worker, task.Instant) error,
 ) (*task.Worker, error) {

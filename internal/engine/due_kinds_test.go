@@ -85,7 +85,6 @@ func through(dispatcher bool) (o engine.Options) {
 	return o
 }
 
-// dispatching claims from the dispatcher, if there is one.
 func dispatching(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	if err := e.MaintainDispatch(t.Context()); err != nil || e.DispatchState().Active != e.Dispatched() {
@@ -93,7 +92,6 @@ func dispatching(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// steps runs a loop that must skip only its failing row.
 func steps(t *testing.T, loop func(context.Context) (int, error)) {
 	t.Helper()
 	if _, err := loop(t.Context()); !due.OnlyRows(err) {
@@ -101,7 +99,6 @@ func steps(t *testing.T, loop func(context.Context) (int, error)) {
 	}
 }
 
-// works runs a loop after the fault and the rest of its row have ended.
 func works(t *testing.T, tick func(time.Duration), loop func(context.Context) (int, error)) {
 	t.Helper()
 	tick(2 * time.Minute)
@@ -110,7 +107,7 @@ func works(t *testing.T, tick func(time.Duration), loop func(context.Context) (i
 	}
 }
 
-// In the loops that read few rows, a failing one blocks no other and is handled once it can be.
+// A failing row blocks no other and is handled once it can be.
 func TestPoisonedKinds(t *testing.T) {
 	t.Parallel()
 	open := func(t *testing.T, opts engine.Options) (*engine.Engine, *faulty, func(time.Duration)) {
@@ -245,8 +242,7 @@ func TestPoisonedKinds(t *testing.T) {
 	})
 }
 
-// While a dispatcher fails, a lease that cannot be stored blocks the store only as long as it lasts. The other leases
-// are stored meanwhile.
+// While a dispatcher fails, a lease that cannot be stored blocks the store only as long as it lasts.
 func TestPoisonedHandOver(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{1, 600} {
@@ -290,7 +286,6 @@ func TestPoisonedHandOver(t *testing.T) {
 	}
 }
 
-// As many leases of a dispatcher that cannot be ended block none behind them.
 func TestTenThousandPoisonedLeases(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -12,14 +12,12 @@ import (
 
 type dueIDs = due.Rows[task.ID, task.ID]
 
-// rowsOf blames a row that has failed alone, if anything can be stored.
 func rowsOf[T any, K comparable](e *Engine, what string, key func(T) K) *due.Rows[T, K] {
 	return due.New(what, key, func(ctx context.Context, _ T, _ task.Instant, why error) error {
 		return Storable(ctx, e.store, why)
 	})
 }
 
-// dueRows are the failed rows that the loops skip.
 type dueRows struct {
 	fanOuts   *due.Rows[*task.FanOut, task.ID]
 	signals   *due.Rows[task.Signal, task.SignalName]
@@ -64,8 +62,8 @@ func newDueRows(e *Engine) dueRows {
 	}
 }
 
-// dueLoop reads and handles a batch of due rows in one transaction. If that fails, and while rows rest, it finds rows
-// without locks and handles them in parts.
+// dueLoop handles a batch of due rows in one transaction. If that fails, and while rows rest, it finds rows without
+// locks and handles them in parts.
 type dueLoop[T any] struct {
 	e    *Engine
 	verb string
@@ -113,7 +111,6 @@ func (l *dueLoop[T]) run(ctx context.Context, limit int) (n int, err error) {
 	return len(ids), err
 }
 
-// stepLoop handles the steps of a queue: parked ones, or those whose keys are times.
 func (e *Engine) stepLoop(verb string, queue int64, rows *dueIDs, handle func(u *unit, works []Work) error,
 ) *dueLoop[Work] {
 	return &dueLoop[Work]{e: e, verb: verb, rows: rows, handle: handle,
@@ -152,7 +149,7 @@ func Storable(ctx context.Context, db Writer, why error) error {
 	return nil
 }
 
-// repeat runs a loop until nothing is left to do. It skips failing rows, which the upkeep loop reports.
+// repeat skips failing rows, which the upkeep loop reports.
 func repeat(once func(context.Context) (int, bool, error)) error {
 	for more := true; more; {
 		var err error

@@ -85,7 +85,6 @@ func (x poisonedTx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return x.Tx.SaveSteps(ctx, steps)
 }
 
-// poisonedEngine also registers the template "t" of one step.
 func poisonedEngine(t *testing.T, opts engine.Options, change func(*task.Template)) (
 	*engine.Engine, *poisoned, func(time.Duration),
 ) {
@@ -104,7 +103,6 @@ func poisonedEngine(t *testing.T, opts engine.Options, change func(*task.Templat
 	return e, p, tick
 }
 
-// submitMany submits n tasks of the template "t".
 func submitMany(t *testing.T, e *engine.Engine, n int, change func(i int, s *engine.Submission)) (ids []task.ID) {
 	t.Helper()
 	for from := 0; from < n; from += 500 {
@@ -162,7 +160,6 @@ func prepareLeases(t *testing.T, e *engine.Engine, tick func(time.Duration), n i
 	return ids
 }
 
-// dueLoop is a loop, and how to prepare due rows for it.
 type dueLoop struct {
 	name    string
 	through bool // with a dispatcher
@@ -224,8 +221,7 @@ var loops = []dueLoop{
 		done: func(_ *task.Task, s *task.Step) bool { return s.OnRoute() }},
 }
 
-// In every loop, rows that cannot be stored and come first block no other. They rest, and are handled once they can
-// be.
+// Failing rows block no other in any loop, rest, and are handled once they can be.
 func TestPoisonedLoops(t *testing.T) {
 	t.Parallel()
 	for _, l := range loops {
@@ -295,7 +291,6 @@ func TestStepOver(t *testing.T) {
 	}
 }
 
-// Steps that cannot be stored, first at their limit, let those behind them pass.
 func TestPoisonedGate(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{1, 600} {
@@ -337,7 +332,6 @@ func TestPoisonedGate(t *testing.T) {
 	}
 }
 
-// A healthy step behind ten thousand failing ones begins, and a later one needs one transaction.
 func TestTenThousandPoisonedTimers(t *testing.T) {
 	t.Parallel()
 	const bad = 10_000
@@ -359,7 +353,6 @@ func TestTenThousandPoisonedTimers(t *testing.T) {
 	}
 }
 
-// Keys whose first task cannot be stored block no other key.
 func TestPoisonedTurns(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{1, 600} {

@@ -57,17 +57,15 @@ var errEdited = errors.New("the context has been edited meanwhile")
 
 // EditContext changes the context of a task in error and, on request, runs its failed steps again, in one
 // transaction. The new context must match the template's input schema; the act stores the old one. WrongState: the
-// task is not in error. Conflict: the version differs, or another task guards the unique key of the new context.
-// NotFound: no such task.
+// task is not in error. Conflict: another version, or another task guards the new unique key. NotFound: no such task.
 //
-// The schema is checked before the transaction, because that may take long; the transaction checks that the context
-// is unchanged.
+// The schema is checked before the transaction, because that may take long.
 func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {
 	return e.editTask(ctx, id, &edit, func(fn func(*unit) error) error { return e.write(ctx, "edit_context", fn) })
 }
 
 // EditContextWithin is EditContext in a transaction: write begins one, calls its argument there, and returns the
-// result. It is called again when another edit came first.
+// result; again if another edit came first.
 func (e *Engine) EditContextWithin(ctx context.Context, id task.ID, edit ContextEdit,
 	write func(edit func(context.Context, Tx) error) error,
 ) (*EditedContext, error) {
@@ -104,7 +102,6 @@ func (e *Engine) editTask(ctx context.Context, id task.ID, edit *ContextEdit,
 	return nil, task.Errorf(task.Conflict, "the context of the task %s is edited by others all the time", id)
 }
 
-// checkEdit returns the problems that are independent of the task.
 func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
 	problems := check.Renamed(CheckActor(edit.Actor, edit.Reason), "/actor", "/edited_by")
 	bad := func(at, fault string) {
@@ -132,7 +129,6 @@ func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
 	return problems
 }
 
-// newContext checks the new context like a submitted one.
 func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit) ([]byte, error) {
 	if err := editable(t, edit); err != nil {
 		return nil, err
@@ -186,7 +182,6 @@ func editable(t *task.Task, edit *ContextEdit) error {
 	return nil
 }
 
-// editContext edits a task that has not changed since it was read.
 func editContext(u *unit, seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
 	unique, err := editedUnique(u, seen, next)
 	if err != nil {
@@ -229,7 +224,6 @@ func editContext(u *unit, seen *task.Task, next []byte, edit *ContextEdit) (*Edi
 	return out, err
 }
 
-// endedSteps are the names of the steps that will not run again automatically.
 func endedSteps(u *unit, t *task.Task) ([]string, error) {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -248,7 +242,7 @@ func endedSteps(u *unit, t *task.Task) ([]string, error) {
 	return names, nil
 }
 
-// actOfEdit stores the old context in the act, so that another edit can restore it.
+// actOfEdit stores the old context, so that another edit can restore it.
 func actOfEdit(u *unit, t *task.Task, out *EditedContext, edit *ContextEdit) error {
 	about, err := pendingCase(u, t)
 	if err != nil {

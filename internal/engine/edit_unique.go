@@ -7,11 +7,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// editedUnique binds the unique key of the new context and frees the old one. It returns the new mark, or nil if the
-// key stays. It runs before the task is locked, because submissions lock keys first too.
+// editedUnique binds the new unique key and frees the old one; nil if the key stays. It runs before the task is
+// locked, because submissions lock keys first too.
 //
-// It refuses a key that another task guards even if the task does not guard its key in error: a retry would run both.
-// A key whose period is over stays, because the task never guards it again.
+// It refuses a key that another task guards even if this task does not guard its key in error: a retry would run
+// both. A key whose period is over stays.
 func editedUnique(u *unit, seen *task.Task, next []byte) (*task.UniqueMark, error) {
 	m := seen.Meta.Unique
 	if m == nil || m.Until != 0 && m.Until <= u.now || sameJSON(seen.Context, next) {
@@ -46,7 +46,6 @@ func editedUnique(u *unit, seen *task.Task, next []byte) (*task.UniqueMark, erro
 	return &mark, err
 }
 
-// uniqueKeyIn applies the rule of a template or a task type.
 func uniqueKeyIn(rule *task.Unique, t *task.Template, context []byte) (string, error) {
 	kind := "template"
 	if t.Adhoc {

@@ -12,12 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A client may encode values of a context that the server must not read. A submission is refused if its template has
-// to read one, instead of evaluating conditions wrongly. An expression that reads an encoded result fails when it is
-// evaluated.
+// A client may encode values of a context. A submission is refused if its template has to read one, instead of
+// evaluating conditions wrongly. An expression that reads an encoded result fails when it is evaluated.
 
-// checkEncoded returns the problems of a context whose template has to read encoded values. at is the pointer of the
-// submission.
 func (e *Engine) checkEncoded(t *task.Template, context []byte, at string) []task.Problem {
 	if t.InputSchema == nil && !t.Controlled && !t.Limited || !envelope.Within(context) {
 		return nil
@@ -48,14 +45,13 @@ func (e *Engine) checkEncoded(t *task.Template, context []byte, at string) []tas
 	return c.problems
 }
 
-// encodedCheck looks for encoded values at the places that a template reads.
 type encodedCheck struct {
 	at       string
 	document any
 	problems []task.Problem
 }
 
-// expression checks the values that an expression reads. With passes it may pass an encoded value on.
+// expression: with passes it may pass an encoded value on.
 func (c *encodedCheck) expression(e *Engine, text, what string, passes bool, names ...string) {
 	if text == "" {
 		return
@@ -110,7 +106,6 @@ func (c *encodedCheck) report(at string, encoded expr.Encoded, what string) {
 		Message: fmt.Sprintf("is %s, and %s reads it: send it in clear text, and encode other fields", encoded, what)})
 }
 
-// explainEncoded completes the schema's messages about values that it cannot see.
 func explainEncoded(problems []task.Problem, context []byte, at string) {
 	_, _ = envelope.Rewrite(context, func(where string, e envelope.Envelope) ([]byte, error) {
 		for i := range problems {

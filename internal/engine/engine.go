@@ -17,7 +17,7 @@ import (
 )
 
 // Engine carries out the verbs on a Store. It is safe for concurrent use. It has no goroutine and no Close: package
-// upkeep calls the periodic verbs (ReapLeases, FireTimers and others), and package node closes the store.
+// upkeep calls the periodic verbs, and package node closes the store.
 type Engine struct {
 	// embedded, so that e.caseRows reads like a field
 	domains
@@ -100,7 +100,6 @@ type Engine struct {
 	signalCounts signalCounts
 }
 
-// domains are the roles for rows other than tasks and steps.
 type domains struct {
 	caseRows      CaseRows
 	caseReader    CaseReader
@@ -182,8 +181,8 @@ type Options struct {
 	Config settings.Config
 	// Now is the clock. Defaults to that of a Cluster, else to time.Now.
 	Now func() time.Time
-	// Stepped returns how far Now was put forward since a time that it showed, which is not elapsed time. Defaults to
-	// that of a Cluster, else to never.
+	// Stepped returns how far Now was put forward since a time that it showed. Defaults to that of a Cluster, else to
+	// never.
 	Stepped func(since time.Time) time.Duration
 	// Suspected returns a step of the underlying clock that Now does not believe yet; 0: none. Defaults as Stepped.
 	Suspected func() time.Duration
@@ -196,7 +195,7 @@ type Options struct {
 	// Hooks store events for webhooks in the transaction in which they happen. Defaults to none.
 	Hooks EventHooks
 	// ByHand runs nothing after a commit: the caller calls AdvanceChildren, HandOverSignals, GiveTurns, AdmitAll and
-	// CountBursts. For tests that control the order of transactions.
+	// CountBursts. For tests.
 	ByHand bool
 	// Seals encrypts sensitive values in the store. Defaults to clear text.
 	Seals Seals
@@ -220,11 +219,11 @@ type SchemaChecker interface {
 	Check(document []byte) []task.Problem
 }
 
-// callers bounds the callers of one transaction, and so how long the first waits for the last.
+// callers bounds how long the first caller of a transaction waits for the last.
 const callers = 1024
 
-// New returns an Engine on a database. Invalid: the configuration breaks a rule. Other errors are the store's. The
-// order of construction matters: the clock before its readers, the catalog before the routes are loaded.
+// New returns an Engine. Invalid: the configuration breaks a rule. Other errors are the store's. The order matters:
+// the clock before its readers, the catalog before its routes.
 func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	cfg := opts.Config.WithDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -329,9 +328,9 @@ func (e *Engine) Read() Reader { return e.store }
 // instant has the resolution of the stores, microseconds since 1970.
 func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 
-// write runs fn as one transaction on a fresh unit of work and, after the commit, wakes waiters. When the store runs
-// the transaction again, after a serialization failure, the pollers of the earlier run are released first. fn must
-// change nothing outside of its unit except variables that it sets in each run.
+// write runs fn in one transaction on a fresh unit and, after the commit, wakes waiters. If the store repeats the
+// transaction, the pollers of the earlier run are released first. fn must change nothing outside of its unit except
+// variables that it sets in each run.
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
 	began, pass := e.startObserving(), e.feed.Begin()
 	defer pass.End(verb, feed.ErrPanicked)

@@ -9,15 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// evaluation gives a template's expressions their values. It decodes each document once, and only those that are
-// read. It serves one transaction, or one step with child tasks.
+// evaluation decodes each document once, and only those that an expression reads. It serves one transaction, or one
+// step with child tasks.
 type evaluation struct {
 	documents map[task.ID]any // contexts by task, results by step
 	work      int             // done so far; see expr.Program.Work
 }
 
-// undecidedError means that a node lacks a key, or the words of a newer version, for a decision. It puts the decision
-// off: another node may have them, or this one later.
+// undecidedError puts a decision off: this node lacks a key, or the words of a newer version, that another node may
+// have.
 type undecidedError struct{ why string }
 
 func (u *undecidedError) Error() string { return u.why }
@@ -27,7 +27,6 @@ func undecided(err error) bool {
 	return errors.As(err, &u)
 }
 
-// openedOf returns an undecidedError for a document that this node cannot decrypt, else nil. what names the document.
 func openedOf(what string, document []byte) error {
 	if reason, _, is := task.WhyUnopened(document); is {
 		return &undecidedError{what + " cannot be decrypted: " + reason}
@@ -35,7 +34,7 @@ func openedOf(what string, document []byte) error {
 	return nil
 }
 
-// programOf compiles an expression. Registration has checked it, so a fault is an undecidedError.
+// programOf: registration has checked the text, so a fault is an undecidedError.
 func (e *Engine) programOf(text string, names ...string) (*expr.Program, error) {
 	p, err := e.programs.get(text, names...)
 	if err != nil {
@@ -46,9 +45,8 @@ func (e *Engine) programOf(text string, names ...string) (*expr.Program, error) 
 
 const theContext = "the context of the task"
 
-// values returns the values that an expression reads: context, and states and results of steps. The error is an
-// undecidedError for values that this node cannot decrypt, a *largeError for a large result, or a fault of a stored
-// document.
+// values returns an undecidedError for values that this node cannot decrypt, a *largeError for a large result, or a
+// fault of a stored document.
 func (v *evaluation) values(p *expr.Program, t *task.Template, of *task.Task, steps []*task.Step) (expr.Values, error) {
 	var context any
 	if p.ReadsContext() {

@@ -24,12 +24,10 @@ type FailedTaskPage struct {
 	Next   task.ID // to continue below; zero at the end
 }
 
-// countedFailedTasks bounds the count, whose time grows with the backlog.
 const countedFailedTasks = 10_000
 
-// FailedTasks returns a page of failed tasks, the newest first. With f.Status pending, these are in error now,
-// whatever f.InError is. Invalid: a limit or offset out of bounds. The page ends early when the failures exceed
-// Limits.PageBytes.
+// FailedTasks returns a page of failed tasks, the newest first. f.Status pending implies f.InError. Invalid: a limit
+// or offset out of bounds. The page ends early at Limits.PageBytes.
 func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage, error) {
 	if err := check.Page(f.Limit, f.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
@@ -71,7 +69,6 @@ func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage
 // failedTasksAtOnce bounds the tasks read at a time: rows beyond the bytes of a page are discarded.
 const failedTasksAtOnce = 64
 
-// size is about the number of bytes of the failure; the rest is small.
 func (l *FailedTask) size() int {
 	if l.Failed == nil || l.Failed.Failure == nil {
 		return 0
@@ -80,7 +77,7 @@ func (l *FailedTask) size() int {
 	return len(f.Message) + len(f.Stack) + len(f.ResponseBody) + len(f.Details)
 }
 
-// failedTasks adds tasks and last failures to cases in two queries; it leaves out cases of deleted tasks.
+// failedTasks leaves out cases of deleted tasks. It uses two queries.
 func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedTask, error) {
 	ids, stops := make([]task.ID, len(cases)), make([]Stop, len(cases))
 	for i, c := range cases {
@@ -115,7 +112,6 @@ func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedT
 	return out, nil
 }
 
-// stopper returns the ordinal of the failed step of a case; 0 for none or an unknown one.
 func (e *Engine) stopper(ctx context.Context, c *task.Case) (int, error) {
 	if c.Step == "" {
 		return 0, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// FailureCount counts the cases of one namespace, reason and fingerprint that were opened within the window.
+// FailureCount counts cases of one namespace, reason and fingerprint, opened within the window.
 type FailureCount struct {
 	Namespace   string          `json:"namespace"`
 	Reason      task.CaseReason `json:"reason"`
@@ -31,8 +31,7 @@ func (p *FailureCount) key() string {
 	return p.Namespace + "\x00" + string(p.Reason) + "\x00" + p.Fingerprint
 }
 
-// FailureReport is a stored analysis with the thresholds of the present configuration. Reasons are summed over its
-// namespaces.
+// FailureReport is a stored analysis with the thresholds of the present configuration.
 type FailureReport struct {
 	At, Since    task.Instant
 	Reasons      []FailureCount // without namespace and error, the most frequent first
@@ -93,8 +92,7 @@ type analysis struct {
 	Known        map[string]task.Instant `json:"known"` // when each was last found
 }
 
-// report returns the part of a namespace, or the whole (""). Alarms are computed for that part: a reason may be
-// frequent overall and rare in each namespace.
+// report computes alarms for the namespace: a reason may be frequent overall and rare in each.
 func (a *analysis) report(namespace string, cfg settings.FailureAnalysis) *FailureReport {
 	r := &FailureReport{At: a.At, Since: a.Since}
 	for _, p := range a.Fingerprints {
@@ -145,9 +143,8 @@ type Analysis struct {
 }
 
 // AnalyzeFailures counts by reason and error the final failures within the window, and stores the counts, if an
-// analysis is due in the cluster; else it returns nil. The first analysis reports no fingerprint as new. Every
-// process may call it at any time: a note in the database has the last time. Concurrent analyses store the same
-// counts.
+// analysis is due in the cluster; else it returns nil. The first reports no fingerprint as new. Every process may
+// call it at any time; concurrent analyses store the same counts.
 func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	cfg := e.cfg.DLQPatterns
 	if cfg.Interval < 0 {
@@ -189,8 +186,7 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	return out, nil
 }
 
-// compare marks new fingerprints and sets those to remember. Beyond knownFingerprints the oldest are forgotten, and
-// would count as new again.
+// compare forgets the oldest beyond knownFingerprints; they would count as new again.
 func (a *analysis) compare(before *analysis) {
 	if before != nil {
 		for key, at := range before.Known {

@@ -1,8 +1,7 @@
 package engine
 
-// With a fairness window, a poll gets only steps of similar levels: a worker with capacity for ten does not take nine
-// of low priority together with one of high, which would keep it busy when more of high priority arrive. A batch ends
-// where the next step does not fit, so no step is overtaken.
+// With a fairness window, a poll gets only steps of similar levels, so that nine steps of low priority taken with one
+// of high do not keep a worker busy. A batch ends where the next step does not fit, so no step is overtaken.
 
 func (e *Engine) fits(batch []Lease, level int) bool {
 	window := e.cfg.Scheduling.FairnessWindow
@@ -17,7 +16,7 @@ func (e *Engine) fits(batch []Lease, level int) bool {
 	return true
 }
 
-// promises reports whether a waiting poll has room for a step of a level; without earlier promises for any level.
+// promises: a poll without promises takes any level.
 func (p *poller) promises(level, window int) bool {
 	if p.promised == 0 || window == 0 {
 		return p.promised < p.capacity

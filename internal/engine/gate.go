@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// gate permits handing out steps while this process may do so, and waits for steps being handed out when it no longer
-// may; see terms.go. It is safe for concurrent use. Every claim enters and leaves, so mu is held briefly.
+// gate permits handing out steps while this process may, and waits for those under way when it may not; see terms.go.
+// It is safe for concurrent use. Every claim enters and leaves, so mu is held briefly.
 type gate struct {
 	mu      sync.Mutex
 	at      handOutFrom
@@ -31,14 +31,13 @@ const (
 
 func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
-// permit allows handing out steps from one place, until leave. leave does nothing for the zero permit.
+// permit allows handing out steps from one place, until leave. The zero permit needs no leave.
 type permit struct {
 	g     *gate
 	at    handOutFrom
 	epoch int64
 }
 
-// enter returns ok false while nothing may be handed out.
 func (g *gate) enter(now task.Instant) (p permit, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,8 +48,7 @@ func (g *gate) enter(now task.Instant) (p permit, ok bool) {
 	return permit{g, g.at, g.epoch}, true
 }
 
-// enterDispatch returns a permit for leases in the dispatcher. It works even when the time for handing out new steps
-// is over.
+// enterDispatch works even when the time for handing out new steps is over, because the dispatcher keeps the leases.
 func (g *gate) enterDispatch() (p permit, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,7 +72,6 @@ func (p permit) leave() {
 	}
 }
 
-// isValid reports whether the same permit would be granted again.
 func (p permit) isValid(now task.Instant) bool {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
@@ -87,7 +84,6 @@ func (g *gate) isOpen(now task.Instant) bool {
 	return g.at != fromNowhere && now < g.until
 }
 
-// open reports whether that place was not permitted before.
 func (g *gate) open(to handOutFrom, until task.Instant) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,7 +113,7 @@ func (g *gate) shut() {
 	}
 }
 
-// drained waits until all permits are returned. The caller shuts the gate first.
+// drained requires a shut gate.
 func (g *gate) drained(ctx context.Context) error {
 	g.mu.Lock()
 	if g.permits == 0 {
@@ -143,7 +139,6 @@ func (g *gate) opening() <-chan struct{} {
 	return g.opened
 }
 
-// openEpoch identifies the period in which steps are handed out; 0: none are.
 func (g *gate) openEpoch(now task.Instant) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -24,8 +24,8 @@ type GateRepairs struct {
 }
 
 // CheckGates compares up to limit permits and gates with the steps, and deletes unused gates. It frees permits whose
-// steps ended unnoticed, for example by an SQL function, and looks again at gates whose first step a caller's
-// transaction had locked. more is false when all were checked.
+// steps ended unnoticed, for example by an SQL function, and signals gates whose first step was locked. more is false
+// when all were checked.
 func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, more bool, err error) {
 	e.due.passing.Tidy(e.Now())
 	c := &e.limits.check
@@ -63,7 +63,6 @@ func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, 
 	return found, gate != 0 || idle != 0 || permit != (Permit{}), nil
 }
 
-// freeStray returns how many permits it freed.
 func (g *gates) freeStray(stray []Permit) (n int, err error) {
 	if len(stray) == 0 {
 		return 0, nil

@@ -16,7 +16,7 @@ const (
 )
 
 // Admit lets steps pass at gates that were signalled or whose time has come. It returns their number, and whether
-// there may be more. Processes may run it concurrently. A *due.Error names skipped steps, which do not block others.
+// there may be more. Processes may run it concurrently. A *due.Error names skipped steps.
 func (e *Engine) Admit(ctx context.Context) (n int, more bool, err error) {
 	some, err := e.gateReads.Signalled(ctx, e.instant())
 	if err != nil || !some {
@@ -35,8 +35,7 @@ func (e *Engine) Admit(ctx context.Context) (n int, more bool, err error) {
 	return n, due.OnlyRows(err), err
 }
 
-// admitSome is one transaction of Admit, only for the given steps unless nil. It also returns the steps that were to
-// pass.
+// admitSome is one transaction, for the given steps unless nil. It also returns the steps that were to pass.
 func (e *Engine) admitSome(ctx context.Context, only map[task.ID]bool) (n int, more bool, first []task.ID, err error) {
 	err = e.write(ctx, "admit", func(u *unit) error {
 		a := passage{u: u, capped: map[int64]bool{}, only: only}
@@ -64,7 +63,7 @@ func (e *Engine) AdmitAll(ctx context.Context) error {
 	return err
 }
 
-// AdmitDue lets steps pass rates whose time has come, and schedules the next time in NextDue.
+// AdmitDue lets steps pass rates whose time has come.
 func (e *Engine) AdmitDue(ctx context.Context) error {
 	if !e.limits.paced.Load() && e.limits.asked.Swap(true) {
 		return nil
@@ -123,8 +122,8 @@ func (a *passage) run() error {
 	return a.settle(gates, rooms, passed)
 }
 
-// firstParked returns the first non-resting steps at each gate, up to its room. Where not all may pass now, the gate
-// is looked at again.
+// firstParked returns the first non-resting steps of each gate, up to its room, and has gates with more looked at
+// again.
 func (a *passage) firstParked(rooms []GateRoom) ([]Permit, error) {
 	u, resting := a.u, a.u.e.due.passing
 	room, wider := make(map[int64]int, len(rooms)), slices.Clone(rooms)
@@ -151,8 +150,7 @@ func (a *passage) firstParked(rooms []GateRoom) ([]Permit, error) {
 	return first, nil
 }
 
-// rooms returns how many steps may pass each gate, together up to admitSteps; a gate that gets less is looked at
-// again.
+// rooms returns up to admitSteps together; a gate that gets less than it might is looked at again.
 func (a *passage) rooms(gates []Gate) ([]GateRoom, error) {
 	u := a.u
 	nos := make([]int64, 0, len(gates))
@@ -203,7 +201,6 @@ func (a *passage) rooms(gates []Gate) ([]GateRoom, error) {
 // nanos is the unit of buckets.
 func nanos(t task.Instant) int64 { return int64(t) * 1000 }
 
-// pass returns how many steps passed each gate.
 func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
 	if len(first) == 0 {
 		return nil, nil
@@ -253,7 +250,6 @@ func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
 	return passed, u.e.gateRows.AddPermits(u.ctx, u.tx, permits)
 }
 
-// advance moves a step to its next gate, or to its route.
 func (a *passage) advance(w Work, no int64) error {
 	u := a.u
 	path, err := gateSlot.of(u).path(w)
@@ -276,7 +272,6 @@ func (a *passage) advance(w Work, no int64) error {
 	return nil
 }
 
-// settle stores the use of rates, and when to look at the gates again.
 func (a *passage) settle(gates []Gate, rooms []GateRoom, passed map[int64]int) error {
 	u := a.u
 	room := make(map[int64]int, len(rooms))

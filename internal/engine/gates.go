@@ -10,12 +10,12 @@ import (
 
 // A step under limits passes its gates in a fixed order before it enters the queue of its route. It is parked at the
 // first one, and the gate is signalled without a lock, because a caller's transaction may stay open for long. After
-// the commit Admit locks gates, gives permits to the first steps that may pass, and moves them to the next gate or to
-// their route. So no claim reads a step that a limit holds back. Permits exist from the gate until the end of the
-// attempt, those of rates until a worker gets the step.
+// the commit Admit locks gates, gives permits to the first steps that may pass, and moves them on. So no claim reads
+// a step that a limit holds back. Permits last from the gate to the end of the attempt, those of rates until a worker
+// gets the step.
 //
 // The transaction that ends an attempt or step deletes its permits and signals their gates, as does the one that
-// hands out a step under a rate, which counts it then.
+// hands out a step under a rate.
 
 type gates struct {
 	u        *unit
@@ -53,7 +53,6 @@ type ratePass struct {
 	step *task.Step
 }
 
-// beginGates ends the permit of a rate when a worker gets the step.
 func beginGates(u *unit, w Work) error {
 	if w.Task == nil || !w.Task.Meta.Limited {
 		return nil
@@ -72,7 +71,7 @@ func beginGates(u *unit, w Work) error {
 	return nil
 }
 
-// giveBackPasses returns the passes of a step that was not handed out, so that no rate counts them.
+// giveBackPasses: no rate counts a step that was not handed out.
 func giveBackPasses(u *unit, w Work) error {
 	if !w.Task.Meta.Limited {
 		return nil
@@ -88,14 +87,12 @@ func giveBackPasses(u *unit, w Work) error {
 	return err
 }
 
-// left frees permits that a step cannot hold any more.
 func (g *gates) left(w Work, from task.StepState) {
 	if (from == task.StepEnqueued || from.Leased()) && !w.Step.State.Leased() {
 		g.freed, g.passable = append(g.freed, w.Step.ID), true
 	}
 }
 
-// leftLimits frees the permits of operators' limits after an attempt.
 func (g *gates) leftLimits(w Work, from task.StepState, by []*knownLimit) {
 	if !from.Leased() || w.Step.State.Leased() {
 		return
@@ -115,7 +112,6 @@ func (g *gates) operatorsPermit(limit int64) {
 	g.operators[limit]++
 }
 
-// enter parks steps under limits, and returns the others.
 func (g *gates) enter(entering []Work) (free []Work, err error) {
 	if err := g.readKeys(entering); err != nil {
 		return nil, err
@@ -144,7 +140,6 @@ func (g *gates) park(w Work, at Gate) error {
 	return w.Step.Park(task.ParkedLimit(at.No), g.u.order)
 }
 
-// signal has a gate looked at after the commit.
 func (g *gates) signal(at Gate) {
 	if g.signals == nil {
 		g.signals = map[int64]Gate{}
@@ -154,7 +149,6 @@ func (g *gates) signal(at Gate) {
 	}
 }
 
-// readKeys reads the contexts from which the keys of steps come.
 func (g *gates) readKeys(works []Work) error {
 	var bare []*task.Task
 	for _, w := range works {
@@ -173,7 +167,6 @@ func (g *gates) readKeys(works []Work) error {
 	return g.u.rows.readContexts(bare)
 }
 
-// path returns the gates of a step: those with permits first, then rates.
 func (g *gates) path(w Work) ([]Gate, error) {
 	var path []Gate
 	if w.Task.Meta.Limited {
@@ -200,7 +193,6 @@ type decodedContext struct {
 	document any
 }
 
-// document decodes a context once for its many steps.
 func (g *gates) document(t *task.Task) any {
 	from := task.Readable(t.Context) // no key has a sensitive value
 	if len(from) == 0 {
@@ -216,7 +208,7 @@ func (g *gates) document(t *task.Task) any {
 	return g.contexts[t.ID].document
 }
 
-// stageOf puts rates last: a step that has used a rate waits for nothing else.
+// stageOf: a step that has used a rate waits for nothing else.
 func stageOf(g Gate) int {
 	if g.Permits > 0 {
 		return 0
@@ -224,7 +216,6 @@ func stageOf(g Gate) int {
 	return 1
 }
 
-// save gives permits to steps that passed a rate and wait for a worker, frees permits, and stores the signals.
 func (g *gates) save() error {
 	var waiting []Permit
 	for _, p := range g.passing {

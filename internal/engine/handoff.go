@@ -32,9 +32,9 @@ func (rs *readySteps) add(w Work) {
 
 // pass gives ready steps to waiting polls, or to the queue.
 //
-// A direct hand-off in the same transaction saves one commit and the way through the queue. It happens only where no
-// step was ready before, or a claim under way is about to take all that were, so that no step is overtaken for long.
-// Steps are handed out lowest key first. wake.queued counts the others, so that the commit wakes pollers for them.
+// A direct hand-off saves a commit and the way through the queue. It happens only where no step was ready before, or
+// a claim under way is about to take all that were, so that no step is overtaken for long. wake.queued counts the
+// other steps, so that the commit wakes pollers.
 func (rs *readySteps) pass(queues bool) error {
 	if len(rs.entering) > 0 {
 		entering := rs.entering
@@ -78,7 +78,6 @@ func (rs *readySteps) pass(queues bool) error {
 	return rs.deliver(handOffs)
 }
 
-// takerOf returns the poller that gets a ready step directly, or nil.
 func (rs *readySteps) takerOf(w Work, queues bool) (*poller, error) {
 	route := w.Step.RouteID
 	if queues || !rs.handsOut() || rs.u.e.catalog.isClosed(route) || rs.u.e.catalog.limitsOn(route) != nil {
@@ -91,8 +90,7 @@ func (rs *readySteps) takerOf(w Work, queues bool) (*poller, error) {
 	return p, err
 }
 
-// handsOut reports whether the transaction may hand out steps of the store, which it must not while a dispatcher owns
-// their order.
+// handsOut: the store must not hand out steps while a dispatcher owns their order.
 func (rs *readySteps) handsOut() bool {
 	if rs.asked {
 		return rs.permitted
@@ -107,8 +105,7 @@ type handOff struct {
 	to *poller
 }
 
-// waitingPoller reserves a poller with room for a step of the route and level, or returns nil. The end of the unit
-// releases it.
+// waitingPoller reserves a poller, until the end of the unit, or returns nil.
 func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 	for _, p := range rs.pollers {
 		if p.promises(level, rs.u.e.cfg.Scheduling.FairnessWindow) && rs.vacant[route] && p.serves(route) {
@@ -145,8 +142,7 @@ func (rs *readySteps) setVacant(route int64, vacant bool) {
 	rs.vacant[route] = vacant
 }
 
-// deliver sends the pollers their steps, with one read for all. A damaged step gives no lease; its poller may get
-// another one.
+// deliver: a damaged step gives no lease; its poller may get another one.
 func (rs *readySteps) deliver(handOffs []handOff) error {
 	steps, works := make([]*task.Step, len(handOffs)), make([]Work, len(handOffs))
 	for i, g := range handOffs {
@@ -180,7 +176,7 @@ func (rs *readySteps) deliver(handOffs []handOff) error {
 	return nil
 }
 
-// releasePollers makes the pollers of a transaction that was not committed look for work again.
+// releasePollers is for a transaction that was not committed.
 func (rs *readySteps) releasePollers() {
 	for _, p := range rs.pollers {
 		p.handed = nil

@@ -21,8 +21,8 @@ type PresentedLease struct {
 	Token string
 }
 
-// HeldOf returns the state of each task, in order, with the worker's leases on its steps, in two queries to the store
-// and one to the dispatcher. NotFound: the worker is unknown. A task that does not exist has a nil Template.
+// HeldOf returns the state of each task, in order, with the worker's leases on its steps. A task that does not exist
+// has a nil Template. NotFound: the worker is unknown.
 func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]HeldTask, error) {
 	w, err := e.ReachedWorker(ctx, worker)
 	if err != nil || len(ids) == 0 {
@@ -66,8 +66,8 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	return out, nil
 }
 
-// Loads counts the steps held in the store and the dispatcher, by worker, without zeros. It omits leases in a
-// dispatcher that is out of reach. It reads all leases, so callers that poll should avoid it.
+// Loads counts the steps held in the store and the dispatcher, by worker, without zeros. It reads all leases, so
+// callers that poll should avoid it.
 func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
 	e.queue.flush() // ended leases must not count
 	there, err := e.queue.held(ctx)
@@ -84,8 +84,7 @@ func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
 	return loads, nil
 }
 
-// FailuresOf returns how many consecutive attempts of a worker failed, as its circuit breaker counts them in this
-// process. The count restarts when the breaker opens.
+// FailuresOf counts a worker's consecutive failures, as its circuit breaker does in this process.
 func (e *Engine) FailuresOf(w *task.Worker) int {
 	b := e.breakers
 	if !b.on() {

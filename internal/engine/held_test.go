@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// Leases in the dispatcher count like leases in the store.
 func TestHeldInTheDispatcher(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t, engine.Options{Dispatcher: memory.NewServer().Open()})

@@ -43,15 +43,14 @@ var ErrKeyLocked = errors.New("the idempotency key is being bound by another tra
 
 func (d *draft) keyName() KeyName { return KeyName{d.template.Namespace, d.in.IdempotencyKey} }
 
-// heldKey is a key that a transaction has requested.
 type heldKey struct {
 	bound Binding
 	owner *draft // the first submission with the key, while bound to it; else nil
-	// slot is the unique key that answered the owner; its task is also that of the idempotency key.
+	// slot is the unique key that answered the owner.
 	slot *uniqueSlot
 }
 
-// takeKeys binds the keys of all drafts, or of none. Of drafts with one key, the first gets it.
+// takeKeys binds all keys or none. Of drafts with one key, the first gets it.
 func (b *builder) takeKeys(drafts []*draft, patient bool) error {
 	var asks []KeyAsk
 	var owners []*draft
@@ -87,11 +86,10 @@ func (b *builder) takeKeys(drafts []*draft, patient bool) error {
 
 func (b *builder) expires() task.Instant { return b.u.now.Add(b.u.e.cfg.IdempotencyWindow) }
 
-// maxLocked is the number of calls of a batch with locked keys after which the rest is put off untried.
+// maxLocked calls of a batch may find locked keys before the rest is put off untried.
 const maxLocked = 16
 
-// reserve binds idempotency keys and unique keys. If an open transaction elsewhere binds one, only a patient caller
-// waits; others get ErrKeyLocked.
+// reserve: only a patient caller waits for an open transaction elsewhere; others get ErrKeyLocked.
 func (b *builder) reserve(drafts []*draft, patient bool) error {
 	if err := b.takeKeys(drafts, patient); err != nil {
 		return err
@@ -99,10 +97,9 @@ func (b *builder) reserve(drafts []*draft, patient bool) error {
 	return b.takeUnique(drafts, patient)
 }
 
-// takeKeysOf binds the keys of many calls, and reports which must come again because an open transaction is binding
-// one of their keys, perhaps for long. The first attempt takes all keys in one statement; only if one is locked are
-// calls tried singly. A call that must come again may leave keys bound to tasks that do not exist: such keys are
-// free.
+// takeKeysOf reports which calls must come again because an open transaction is binding one of their keys. It takes
+// all keys in one statement, and tries calls singly only if one is locked. A call that must come again may leave keys
+// bound to tasks that do not exist: such keys are free.
 func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	locked = make([]bool, len(calls))
 	if err := b.reserve(slices.Concat(calls...), false); !errors.Is(err, ErrKeyLocked) {
@@ -128,7 +125,6 @@ func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	return locked, nil
 }
 
-// existing finds the task of an idempotency key, or returns the ID bound to the key.
 func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err error) {
 	u, held := b.u, b.keys[d.keyName()]
 	if held.slot != nil {
@@ -170,7 +166,6 @@ func (e *Engine) known(d *draft, t *task.Task, bound Binding) Receipt {
 	return r
 }
 
-// mismatch refuses another submission under a used key, if so configured.
 func (e *Engine) mismatch(d *draft, bound Binding) error {
 	if e.cfg.IdempotencyMismatch != settings.MismatchConflict || bound.Hash == "" || bound.Hash == d.hash {
 		return nil
@@ -182,7 +177,6 @@ func (e *Engine) mismatch(d *draft, bound Binding) error {
 			{Location: at, Message: fmt.Sprintf("names the task %s, which was submitted with another body", bound.Task)}}}
 }
 
-// knownKeys returns the drafts whose idempotency keys are bound to existing tasks.
 func (e *Engine) knownKeys(ctx context.Context, drafts []*draft) (map[*draft]bool, error) {
 	var names []KeyName
 	for _, d := range drafts {
@@ -218,9 +212,8 @@ func (e *Engine) knownKeys(ctx context.Context, drafts []*draft) (map[*draft]boo
 	return out, nil
 }
 
-// hashOf hashes a submission, to detect another one under the same key. JSON formatting, the order of capabilities,
-// the trace and the API do not matter. 16 bytes of the SHA-256 are enough, because an attacker could only confuse
-// submissions under its own key.
+// hashOf detects another submission under a key. JSON formatting, the order of capabilities, the trace and the API do
+// not matter. 16 bytes of the SHA-256 suffice, because an attacker could only confuse submissions under its own key.
 func (e *Engine) hashOf(in *Submission) (string, error) {
 	body := struct {
 		Form         int // separates versions of the hashed form

@@ -18,7 +18,6 @@ func intakesFeature() feature {
 	}
 }
 
-// failedIntakes are failed tasks that were made of messages, of which the broker is notified.
 type failedIntakes struct {
 	u     *unit
 	sends []deadletter.Send

@@ -45,7 +45,6 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 	return e.withTasks(ctx, queue)
 }
 
-// withTasks leaves out cases of deleted tasks, and keeps the order.
 func (e *Engine) withTasks(ctx context.Context, queue []QueuedCase) ([]QueuedCase, error) {
 	ids := make([]task.ID, len(queue))
 	for i, q := range queue {

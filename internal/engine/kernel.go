@@ -10,32 +10,26 @@ import (
 )
 
 // The kernel is the part of the engine that every task needs: the unit of work, its rows, the moves of steps and
-// tasks, and the order of storing changes. It is independent of the features. Each is a record of functions for
-// moments in the life of a step or task. See docs/design/0071-kernel-and-features.md.
+// tasks, and the order of storing changes. Features are records of functions for moments in the life of a step or
+// task. See docs/design/0071-kernel-and-features.md.
 
-// feature has functions that the kernel calls; each may be nil.
 type feature struct {
 	name string
-	// of is a mark of a step, its task or route without which the kernel does not call the feature about their moves;
-	// 0: always. A feature that a task does not use costs one comparison.
+	// of is a mark of a step, its task or route; the kernel calls the feature only about moves with it. 0: always.
 	of trait
 
-	// drafted is called when a task is made of a submission, before its steps are.
 	drafted func(u *unit, t *task.Task, def *task.Template)
-	// enter is called for controlled templates before a step becomes ready. It may take the step: skip it, put it off
-	// or fail it.
+	// enter is called for controlled templates before a step becomes ready. It may take the step.
 	enter func(u *unit, w Work, def *task.Template) (taken bool, err error)
 	// runs are the steps that the feature carries out instead of a worker.
 	runs runner
-	// ready is called when steps became ready, and returns those that the feature does not hold back. queued is
-	// called before steps go to workers, and may park some.
+	// ready returns the steps that the feature does not hold back. queued is called before steps go to workers, and
+	// may park some.
 	ready  func(u *unit, steps []Work) ([]Work, error)
 	queued func(u *unit, steps []Work) error
-	// moved is called after a step, left after a task has changed its state.
-	moved func(u *unit, w Work, from task.StepState)
-	left  func(u *unit, d departure)
-	// ended is called when a worker's attempt ends, before the step changes. If it spares the step, the attempt is
-	// not charged.
+	moved  func(u *unit, w Work, from task.StepState)
+	left   func(u *unit, d departure)
+	// ended is called before the step changes. If it spares the step, the attempt is not charged.
 	ended func(u *unit, w Work, e ending) (spared bool, err error)
 
 	// stages run at the end of a transaction, after when it is committed.
@@ -61,13 +55,12 @@ type followUp struct {
 // rank is a place in the order of stages, or of follow-ups; see ranks.go.
 type rank int
 
-// runner carries out a kind of steps: begin begins an attempt, wake continues at the time that begin gave to await.
+// runner: begin begins an attempt, wake continues at the time that begin gave to await.
 type runner struct {
 	kind        task.Kind
 	begin, wake func(u *unit, w Work, def *task.Template) error
 }
 
-// departure is a change of the state of a task.
 type departure struct {
 	task  *task.Task
 	was   task.State
@@ -77,7 +70,6 @@ type departure struct {
 	stuck bool
 }
 
-// ending is the end of an attempt.
 type ending struct {
 	outcome task.Outcome
 	worker  int64
@@ -86,7 +78,6 @@ type ending struct {
 	def     *task.Template // nil for a success
 }
 
-// kernel is the features of an engine by moment.
 type kernel struct {
 	drafted []draftedHook
 	enter   []func(*unit, Work, *task.Template) (bool, error)
@@ -102,8 +93,7 @@ type kernel struct {
 	after  []followUp
 }
 
-// newKernel keeps the order of features at each moment; ranks order stages. Equal ranks are an error, because their
-// order would be an accident.
+// newKernel keeps the order of features at each moment. Equal ranks of stages are an error.
 func newKernel(features []feature) (*kernel, error) {
 	k := &kernel{runs: map[task.Kind]runner{}}
 	for i := range features {

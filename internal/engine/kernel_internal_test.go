@@ -10,7 +10,6 @@ import (
 
 var updateOrder = flag.Bool("update-order", false, "write the order of stages anew")
 
-// The golden file shows the order in which a transaction stores changes and locks rows, and of the follow-ups.
 func TestOrderOfStages(t *testing.T) {
 	k, err := newKernel(features())
 	if err != nil {

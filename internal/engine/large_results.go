@@ -20,8 +20,7 @@ const (
 	maxLargeKey = 200
 	// maxLargeSent bounds the large results of a step that are not deleted yet.
 	maxLargeSent = 20
-	// largeGrace is the minimum time for which an unsettled large result is kept; it stays while its lease may be in
-	// force.
+	// largeGrace is how long an unsettled large result is kept at least; longer while its lease may be in force.
 	largeGrace = 24 * time.Hour
 	// largeRetry is the pause of workers while the blob store fails.
 	largeRetry = time.Second
@@ -43,9 +42,9 @@ func (e *Engine) MaxLargeResult() int {
 }
 
 // SendLargeResult stores a large result under a lease in force, and renews the lease. The step then settles with its
-// key. Repeating it is harmless. The object is noted in the database before it is stored, so that it is found if
-// nothing ever refers to it. TooLarge: no blob store, a result beyond its limit, or a template with sensitive fields.
-// Unavailable: the blob store fails. StaleToken: the lease is over.
+// key. Repeating it is harmless. The object is noted in the database first, so that it is found if nothing ever
+// refers to it. TooLarge: no blob store, too large a result, or a template with sensitive fields. Unavailable: the
+// blob store fails. StaleToken: the lease is over.
 func (e *Engine) SendLargeResult(ctx context.Context, ref LeaseRef, c LargeContent) (*task.LargeResult, error) {
 	if most := e.MaxLargeResult(); most == 0 {
 		return nil, task.Errorf(task.TooLarge, "the result has %d bytes, and the server takes %d: it has no store for "+
@@ -67,7 +66,6 @@ func (e *Engine) SendLargeResult(ctx context.Context, ref LeaseRef, c LargeConte
 	return l, nil
 }
 
-// holds renews a lease, or returns why it is not in force.
 func (e *Engine) holds(ctx context.Context, ref LeaseRef) error {
 	answers, err := e.renew(ctx, ref.Worker, []LeaseRef{ref})
 	switch {
@@ -114,7 +112,7 @@ func blobsDown(verb string, err error) error {
 			"step"}
 }
 
-// takeLarge takes the large result that settles a step; nil if none was sent under this lease.
+// takeLarge returns nil if none was sent under this lease.
 func takeLarge(u *unit, r *Result) (*task.LargeResult, error) {
 	if !strings.HasPrefix(r.Large, task.LargeResultsOf(r.Step)+strconv.FormatInt(r.Token, 10)+"-") {
 		return nil, nil
@@ -142,8 +140,7 @@ func (e *Engine) LargeResult(ctx context.Context, taskID, stepID task.ID) (io.Re
 	return nil, nil, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
 }
 
-// LargeParentResult opens the large result of a direct dependency of a step whose lease is in force, and renews the
-// lease.
+// LargeParentResult opens the large result of a direct dependency, and renews the step's lease.
 func (e *Engine) LargeParentResult(ctx context.Context, ref LeaseRef, parent string,
 ) (io.ReadCloser, *task.LargeResult, error) {
 	if err := e.holds(ctx, ref); err != nil {
@@ -203,9 +200,9 @@ func (e *Engine) openLarge(ctx context.Context, s *task.Step) (io.ReadCloser, *t
 
 const sweepBatch = 100
 
-// SweepLargeResults deletes large results that nothing refers to: of deleted tasks, of steps that ran again, and
-// those sent a day ago and never settled, whose lease is over. It returns how many, and whether there may be more.
-// The list is updated first, so that no result can refer to a deleted object; a failed deletion is repeated.
+// SweepLargeResults deletes unreferenced large results: of deleted tasks, of repeated steps, and those sent a day ago
+// and never settled. It returns how many, and whether there may be more. The list is updated first, so that no result
+// can refer to a deleted object; a failed deletion is repeated.
 func (e *Engine) SweepLargeResults(ctx context.Context) (n int, more bool, err error) {
 	if e.blobs == nil {
 		return 0, false, nil
@@ -251,7 +248,6 @@ func (e *Engine) SweepLargeResults(ctx context.Context) (n int, more bool, err e
 	return len(gone), len(unused) == sweepBatch && failed == nil && err == nil, errors.Join(failed, err)
 }
 
-// largeError means that an expression reads a large result.
 type largeError struct {
 	step  string
 	bytes int64

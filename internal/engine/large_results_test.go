@@ -125,7 +125,6 @@ func (r *largeRig) send(l engine.Lease, content string) (*task.LargeResult, erro
 		Bytes: int64(len(content)), Sum: sha256.Sum256([]byte(content))})
 }
 
-// settle completes a step with a reference.
 func (r *largeRig) settle(l engine.Lease, key string) engine.Answer {
 	r.Helper()
 	ref := r.ref(&l)
@@ -151,7 +150,6 @@ func two(name string) *task.Template {
 		{Name: "use", Handler: "use", Dependencies: []string{"make"}}}}
 }
 
-// A dependant reads the large result of a step, with and without a dispatcher.
 func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]engine.Dispatcher{"Native": nil, "Dispatcher": memory.NewServer().Open()} {
@@ -368,8 +366,7 @@ func TestLargeResultStoreIsDown(t *testing.T) {
 	}
 }
 
-// A condition may read the state of a step with a large result; reading the result fails clearly, as in a list of
-// items.
+// A condition may read the state of a step with a large result; reading the result fails.
 func TestLargeResultsInExpressions(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]task.StepState{

@@ -36,7 +36,6 @@ type LeaseAnswer struct {
 	Err        error // *task.Error when the lease is lost
 }
 
-// leaseCall is one caller's start, progress or heartbeat, with either refs or all.
 type leaseCall struct {
 	refs     []LeaseRef
 	all      int64 // the worker's number: every lease of it
@@ -60,9 +59,9 @@ func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, err
 	return e.starts.Do(ctx, leaseCall{refs: refs})
 }
 
-// Report stores the progress and checkpoint of a step, and renews its lease. Invalid: a percentage outside of 0 to
-// 100, a too long note, or a checkpoint that is not JSON or too large. A lost lease is reported in the answer; then
-// nothing was stored.
+// Report stores progress and checkpoint of a step, and renews its lease. Invalid: a percentage outside of 0 to 100, a
+// too long note, or a checkpoint that is not JSON or too large. A lost lease is reported in the answer; nothing was
+// stored then.
 func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAnswer, error) {
 	if p.Percent < 0 || p.Percent > 100 {
 		return LeaseAnswer{}, check.Refusal("the progress was not stored",
@@ -83,7 +82,6 @@ func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAns
 	return answers[0], nil
 }
 
-// renew extends the given leases, or with nil every lease of the worker.
 func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]LeaseAnswer, error) {
 	if refs == nil {
 		return e.heartbeats.Do(ctx, leaseCall{all: worker})
@@ -115,8 +113,8 @@ func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	})
 }
 
-// runHeartbeats stores a lease that only the dispatcher has together with its checkpoint, so that the transaction
-// shows that the lease is in force.
+// runHeartbeats stores a lease of the dispatcher with its checkpoint: one transaction checks the lease and stores
+// both.
 func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
 	keeps := func(c leaseCall) bool { return c.progress != nil && c.progress.Checkpoint != nil }
 	if !slices.ContainsFunc(calls, keeps) || !e.queue.leasesElsewhere() {
@@ -164,7 +162,6 @@ func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	})
 }
 
-// runLeases applies fn to every lease in force of many callers, in one transaction.
 func (e *Engine) runLeases(verb string, calls []leaseCall,
 	fn func(*unit, Work, leaseCall) error,
 ) ([][]LeaseAnswer, error) {
@@ -198,8 +195,8 @@ func (e *Engine) runLeases(verb string, calls []leaseCall,
 // maxHeld bounds the leases of one heartbeat without a list.
 const maxHeld = 10_000
 
-// leaseAnswer reports a cancellation, not an error, to the holder of a lease that a cancellation ended, even if the
-// dispatcher granted it later with a newer token than the row's.
+// leaseAnswer reports a cancellation, not an error, even if the dispatcher granted the lease later with a newer token
+// than the row's.
 func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	a := LeaseAnswer{Step: ref.Step, Status: Lost}
 	switch {
@@ -214,7 +211,7 @@ func (u *unit) leaseAnswer(w Work, ref LeaseRef, held bool) LeaseAnswer {
 	return a
 }
 
-// notInForce reveals nothing about a step to the holder of another token, not even whether it exists.
+// notInForce reveals nothing about a step under another token, not even whether it exists.
 func notInForce(s *task.Step, ref LeaseRef) error {
 	lease := "lease " + strconv.FormatInt(ref.Token, 10)
 	e := &task.Error{Code: task.StaleToken,

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Steps return after their leases ran out; steps that fail get a priority, a time-out and a number of attempts. See
-// docs/design/0013-recovery.md.
+// See docs/design/0013-recovery.md.
 
 type leaseOutcome int
 
@@ -26,7 +25,7 @@ const (
 	lostLate                       // no heartbeat; charged
 )
 
-// leaseOutcome checks the time-out first: it is the step's limit, and holds even when no heartbeat could arrive.
+// leaseOutcome checks the time-out first: it holds even when no heartbeat could arrive.
 func (u *unit) leaseOutcome(s *task.Step) leaseOutcome {
 	lease, deadline := u.realEnds(s)
 	switch {
@@ -45,8 +44,7 @@ func (u *unit) leaseOutcome(s *task.Step) leaseOutcome {
 	}
 }
 
-// realEnds corrects the ends of the lease and the attempt (0: none runs) for a clock that was put forward since they
-// began.
+// realEnds corrects for a clock that was put forward since lease and attempt began (0: none runs).
 func (u *unit) realEnds(s *task.Step) (lease, deadline task.Instant) {
 	lease = s.LeaseUntil.Add(u.e.stepped(u.lastSign(s).Time()))
 	if d := s.Deadline(); d != 0 {
@@ -55,7 +53,6 @@ func (u *unit) realEnds(s *task.Step) (lease, deadline task.Instant) {
 	return lease, deadline
 }
 
-// lastSign is the worker's last sign of life for the step.
 func (u *unit) lastSign(s *task.Step) task.Instant {
 	if s.State == task.StepAssigned {
 		return s.AssignedAt
@@ -63,8 +60,8 @@ func (u *unit) lastSign(s *task.Step) task.Instant {
 	return s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
 }
 
-// lostEarly reports whether the worker vanished so early in the attempt that the step is hardly to blame. A step that
-// reported progress or ran for longer is charged, because it may have brought its worker down.
+// lostEarly: the worker vanished so early that the step is hardly to blame. One that reported progress or ran for
+// longer may have brought its worker down.
 func (u *unit) lostEarly(s *task.Step) bool {
 	early := float64(s.Timeout) * u.e.cfg.Leases.FreeRequeueFraction
 	return s.Progress == 0 && early > 0 && float64(u.lastSign(s).Sub(s.StartedAt)) < early
@@ -91,7 +88,6 @@ func (u *unit) reapAll(works []Work) error {
 	return nil
 }
 
-// reap checks one lease of a step. A step that comes back may wait first.
 func (u *unit) reap(w Work, wait time.Duration, before task.Returns) error {
 	s := w.Step
 	switch u.leaseOutcome(s) {
@@ -123,15 +119,13 @@ func (u *unit) reap(w Work, wait time.Duration, before task.Returns) error {
 		fmt.Sprintf("no heartbeat for %s: the worker died or lost its connection", u.e.cfg.Leases.Lease())), wait)
 }
 
-// recalculate orders a returning step by its total wait, if so configured. The wait counts from the submission of its
-// task or its run_at.
+// recalculate orders a returning step by its total wait since submission or run_at, if so configured.
 func (u *unit) recalculate(w Work) {
 	if u.e.cfg.Recovery.RetryPriority == settings.RetryRecalculated {
 		w.Step.Age(u.now, max(w.Task.CreatedAt, w.Task.RunAt), u.order)
 	}
 }
 
-// lose gives back a step of a lost worker without a charge, after a wait.
 func (u *unit) lose(w Work, outcome task.Outcome, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -145,9 +139,8 @@ func (u *unit) lose(w Work, outcome task.Outcome, wait time.Duration) error {
 	return u.uncharged(w, outcome, back)
 }
 
-// stagger returns the delay of each step of lost workers, in the order of the queue, so that work handed out over a
-// period does not return to other workers and their dependencies at one time. The gaps of a worker total at most
-// Recovery.MaxStagger.
+// stagger returns steps of lost workers in the order of the queue, so that work handed out over a period does not
+// return at one time. The gaps of a worker total at most Recovery.MaxStagger.
 func (u *unit) stagger(works []Work) map[*task.Step]time.Duration {
 	cfg := u.e.cfg.Recovery
 	batches := map[int64][]*task.Step{}
@@ -178,7 +171,6 @@ func (e *Engine) RetryOf(spec task.StepSpec) task.Retry {
 	return spec.Retry.Over(max(e.cfg.Recovery.BaseDelay, 0), max(e.cfg.Recovery.Jitter, 0))
 }
 
-// allowed is the number of attempts of a step that failed with a class.
 func (e *Engine) allowed(w Work, t *task.Template, c failure.Class) int {
 	policy := t.Spec(w.Step).Retry
 	// The stored number does not show its origin: one equal to that of the priority counts as that.
@@ -187,7 +179,6 @@ func (e *Engine) allowed(w Work, t *task.Template, c failure.Class) int {
 	return b.After(c)
 }
 
-// ownLevel is the level of a step before it was raised.
 func ownLevel(w Work, t *task.Template) int {
 	if own := t.Spec(w.Step).Priority; own != nil {
 		return *own
@@ -195,7 +186,6 @@ func ownLevel(w Work, t *task.Template) int {
 	return w.Task.Priority
 }
 
-// reenter sets the priority of a step that returns after a failed attempt.
 func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	switch {
 	case e.cfg.Recovery.BoostLevels == 0:
@@ -206,8 +196,8 @@ func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	}
 }
 
-// raised is the next named level above, at most BoostLevels above the step's own, so that a task that loses its
-// workers repeatedly cannot rise above every other.
+// raised is the next named level above, at most BoostLevels above the step's own, so that a task that keeps losing
+// workers cannot rise above every other.
 func (e *Engine) raised(w Work, t *task.Template) int {
 	own, left := ownLevel(w, t), e.cfg.Recovery.BoostLevels
 	for _, p := range slices.Backward(e.cfg.Priorities) { // lowest first

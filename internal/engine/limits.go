@@ -20,7 +20,7 @@ type limits struct {
 	read    bool // rows are those of version
 }
 
-// forget makes the next refresh read the limits. The known ones stay in force until then.
+// The known limits stay in force until the next refresh.
 func (l *limits) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

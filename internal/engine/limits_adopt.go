@@ -83,8 +83,7 @@ func (e *Engine) adoptLeases(ctx context.Context, no int64, routes []int64, hold
 	return nil
 }
 
-// adoptHeld gives permits to steps that the dispatcher has leased. It does not lock the limit, because claims lock
-// steps first.
+// adoptHeld does not lock the limit, because claims lock steps first.
 func (e *Engine) adoptHeld(ctx context.Context, no int64, ids []task.ID) error {
 	return e.write(ctx, "adopt_leases", func(u *unit) error {
 		works, err := u.rows.load(ids)

@@ -8,11 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The claim checks operators' limits in its transaction: it locks the row of the limit, counts permits, takes the
-// steps for which there is room, and gives each a permit. A claim that finds a limit full leaves a hint, so that
-// later claims of this process skip its routes until a permit is freed. Steps keep their place in the queue.
+// The claim checks operators' limits in its transaction: it locks the limit's row, counts permits, and gives them to
+// the steps for which there is room. If it is full, a hint makes later claims of this process skip its routes until a
+// permit is freed. Steps keep their place in the queue.
 
-// claimLimits are operators' limits for the claims of one transaction; nil: none.
+// claimLimits is nil without limits.
 type claimLimits struct {
 	u       *unit
 	byRoute map[int64][]*knownLimit
@@ -44,7 +44,6 @@ func limitClaims(u *unit, groups [][]slot) *claimLimits {
 	return c.needed()
 }
 
-// limitHolds is limitClaims for holds of the dispatcher.
 func limitHolds(u *unit, of map[task.ID]Hold) *claimLimits {
 	k := u.e.catalog.limits.Load()
 	if k == nil {
@@ -76,7 +75,6 @@ func (c *claimLimits) needed() *claimLimits {
 	return c
 }
 
-// open returns the routes whose limits are not known to be full.
 func (c *claimLimits) open(routes []int64) []int64 {
 	if c == nil {
 		return routes
@@ -103,7 +101,7 @@ func (c *claimLimits) look(routes []int64, want, n int) int {
 	return min(want, firstLook<<min(n, 5))
 }
 
-// pass returns the steps that their limits let pass. done gives back the passes of those that are not leased.
+// pass: done gives back the passes of steps that are not leased.
 func (c *claimLimits) pass(works []Work) ([]Work, error) {
 	if c == nil || !slices.ContainsFunc(works, func(w Work) bool { return len(c.byRoute[w.Step.RouteID]) > 0 }) {
 		return works, nil
@@ -120,7 +118,6 @@ func (c *claimLimits) pass(works []Work) ([]Work, error) {
 	return passed, nil
 }
 
-// take takes a pass of each limit of a route, or of none.
 func (c *claimLimits) take(route int64) bool {
 	by := c.byRoute[route]
 	for _, l := range by {
@@ -140,7 +137,7 @@ func (c *claimLimits) count(by []*knownLimit, n int) {
 	}
 }
 
-// done gives permits to the passed steps that are leased, and reports whether there are others.
+// done reports whether passed steps are not leased.
 func (c *claimLimits) done(passed []Work) (unused bool) {
 	if c == nil || c.rooms == nil {
 		return false
@@ -161,7 +158,7 @@ func (c *claimLimits) done(passed []Work) (unused bool) {
 	return unused
 }
 
-// lock locks the limits in one order, after the steps, so that no holder of a limit waits for a step.
+// lock takes the limits in one order, after the steps, so that no holder of a limit waits for a step.
 func (c *claimLimits) lock() error {
 	if c.rooms != nil {
 		return nil
@@ -241,9 +238,8 @@ func (c *claimLimits) committed() {
 	}
 }
 
-// passesLeft returns how many steps may pass on each limited route of the pollers, by a recent count; nil without
-// limits. A claim from the dispatcher asks for no more, so that few steps are given back: only the surplus of routes
-// that share a limit.
+// passesLeft returns how many steps may pass on each limited route, by a recent count; nil without limits. The claim
+// from the dispatcher asks for no more, so that only the surplus of routes that share a limit is given back.
 func (e *Engine) passesLeft(calls []*poller) (map[int64]int, error) {
 	k, now := e.catalog.limits.Load(), e.instant()
 	if k == nil {
@@ -296,7 +292,6 @@ func (v *OperatorLimitView) left(now task.Instant) int {
 	return n
 }
 
-// permitsFreed wakes polls here and in other processes.
 func (e *Engine) permitsFreed(freed map[int64]int) {
 	if len(freed) == 0 {
 		return

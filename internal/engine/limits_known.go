@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// knownLimit is an operator's limit in this process. Until the time in until, claims skip its routes, because it is
-// full: a hint that a freed permit removes.
+// knownLimit.until is a hint that the limit is full: claims skip its routes until then, or until a permit is freed.
 type knownLimit struct {
 	*task.OperatorLimit
 	no    int64
@@ -19,7 +18,7 @@ type knownLimit struct {
 
 func (l *knownLimit) full(now task.Instant) bool { return l.until.Load() > int64(now) }
 
-// open removes the hint, and reports whether there was one.
+// open reports whether there was a hint.
 func (l *knownLimit) open() bool {
 	l.epoch.Add(1)
 	return l.until.Swap(0) != 0
@@ -45,7 +44,6 @@ type knownLimits struct {
 	ended map[task.PauseTarget]task.Instant
 }
 
-// count returns how many limits are in force, and how many of them are known to be full.
 func (k *knownLimits) count(now task.Instant) (inForce, full int) {
 	if k == nil {
 		return 0, 0
@@ -76,7 +74,6 @@ func limitsOf(rows []task.OperatorLimit) *knownLimits {
 	return k
 }
 
-// of returns the limits that cover a route, the widest first.
 func (k *knownLimits) of(r *task.Route) (found []*knownLimit) {
 	for _, t := range targetsOf(r) {
 		if l := k.byTarget[t]; l != nil {
@@ -86,7 +83,7 @@ func (k *knownLimits) of(r *task.Route) (found []*knownLimit) {
 	return found
 }
 
-// endedSince returns when the last remembered limit of a route ended, or 0.
+// endedSince is when the last remembered limit ended, or 0.
 func (k *knownLimits) endedSince(r *task.Route) (since task.Instant) {
 	for _, t := range targetsOf(r) {
 		since = max(since, k.ended[t])
@@ -94,7 +91,6 @@ func (k *knownLimits) endedSince(r *task.Route) (since task.Instant) {
 	return since
 }
 
-// limited calls each with the limited ones of the sorted routes.
 func (k *knownLimits) limited(routes []int64, each func(route int64, by []*knownLimit)) {
 	if len(k.byRoute) < len(routes) {
 		for r, by := range k.byRoute {
@@ -134,7 +130,7 @@ func (c *catalog) limitsOn(route int64) []*knownLimit {
 	return k.byRoute[route]
 }
 
-// passable returns those of the sorted routes whose limits may let steps pass.
+// passable: routes are sorted.
 func (c *catalog) passable(routes []int64, now task.Instant) []int64 {
 	k := c.limits.Load()
 	if k == nil {
@@ -156,8 +152,7 @@ func withoutRoutes(routes, some []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(routes), func(r int64) bool { return slices.Contains(some, r) })
 }
 
-// passableAt returns when a poll of the sorted routes must look at a full limit again; 0: none was full when it
-// looked.
+// passableAt returns when a poll must look at a full limit again, or 0. Routes are sorted.
 func (c *catalog) passableAt(routes []int64, looked task.Instant) (at task.Instant) {
 	k := c.limits.Load()
 	if k == nil {
@@ -173,7 +168,7 @@ func (c *catalog) passableAt(routes []int64, looked task.Instant) (at task.Insta
 	return at
 }
 
-// permitsFreed removes the hints of limits. It returns the routes of these limits, and those on which steps may wait.
+// permitsFreed returns the routes of the limits, and those on which steps may wait.
 func (c *catalog) permitsFreed(nos map[int64]struct{}) (routes, waiting []int64) {
 	k := c.limits.Load()
 	if k == nil || len(nos) == 0 {
@@ -199,7 +194,7 @@ func (c *catalog) permitsFreed(nos map[int64]struct{}) (routes, waiting []int64)
 	return routes, waiting
 }
 
-// setLimits puts limits in force, nil for none. Polls that serve one of their routes check again.
+// setLimits makes polls that serve a limited route check again. nil: no limits.
 func (c *catalog) setLimits(now *knownLimits) {
 	c.mu.Lock()
 	var concerned []*task.Route
@@ -239,7 +234,7 @@ func (c *catalog) noteLimited(fresh []*task.Route) {
 	c.limits.Store(&now)
 }
 
-// dropLimited forgets evicted routes. The caller holds mu.
+// The caller holds mu.
 func (c *catalog) dropLimited(gone []*task.Route) {
 	before := c.limits.Load()
 	if before == nil {

@@ -10,8 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Steps that wait for a limit count for back-pressure, both at a template's gate and on a route under an operator's
-// limit.
 func TestLimitedStepsPress(t *testing.T) {
 	t.Parallel()
 	for _, of := range []string{"Template", "Operator"} {

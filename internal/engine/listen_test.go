@@ -105,7 +105,6 @@ func (s *studio) tryRun(status engine.ResultStatus) error {
 	return err
 }
 
-// aside runs do in another goroutine until it waits or ends.
 func (s *studio) aside(do func() error) {
 	go func() {
 		if err := do(); err != nil {
@@ -130,7 +129,6 @@ func (s *studio) listen(l feed.Filter) *feed.Listener {
 	return listener
 }
 
-// hears reads until nothing more comes, compares, and returns the last position.
 func hears(t *testing.T, what string, l *feed.Listener, want string) string {
 	t.Helper()
 	var words []string
@@ -416,7 +414,6 @@ func TestListenToTheQueue(t *testing.T) {
 	})
 }
 
-// Listeners to the queue share one count.
 func TestListenersShareTheCount(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		asked := 0

@@ -13,8 +13,7 @@ func logsFeature() feature {
 	}
 }
 
-// recordLog records the end of an attempt's log with its result. An operator may have switched logs off without the
-// worker's notice.
+// recordLog: an operator may have switched logs off without the worker's notice.
 func recordLog(u *unit, w Work, r *Result) {
 	limit := u.e.cfg.Limits.LogBytes
 	if limit <= 0 {

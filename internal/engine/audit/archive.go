@@ -23,8 +23,8 @@ type Archived struct {
 }
 
 // Archive stores an act that the links up to a head were archived, with their acts. Once it is sealed, the chain
-// starts behind the head, and the database permits Drop. Conflict: the chain does not contain the head, or the acts
-// are not all those since the last archive. Invalid: the actor or the reason breaks a rule.
+// starts behind the head, and the database permits Drop. Conflict: the head is not in the chain, or the acts are not
+// all since the last archive. Invalid: actor or reason breaks a rule.
 func (t *Trail) Archive(ctx context.Context, a Archived) error {
 	if problems := engine.CheckActor(a.Actor, a.Reason); len(problems) > 0 {
 		return &task.Error{Code: task.Invalid, Message: "nothing was archived", Problems: problems}
@@ -62,8 +62,8 @@ func (t *Trail) Archive(ctx context.Context, a Archived) error {
 	})
 }
 
-// Drop seals the act of the archive, then deletes a bounded number of archived acts with their links. It returns
-// their number, and whether more may be left. It may be repeated after an interruption.
+// Drop seals the act of the archive, then deletes some archived acts with their links. It returns their number, and
+// whether more may be left. It may be repeated.
 func (t *Trail) Drop(ctx context.Context) (n int, more bool, err error) {
 	for waiting := true; waiting; {
 		if _, waiting, err = t.Seal(ctx); err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// noted adds and seals three acts, and returns the head as text and parsed.
 func (r *rig) noted() (string, chain.Head) {
 	r.t.Helper()
 	r.add(3)
@@ -24,7 +23,6 @@ func (r *rig) noted() (string, chain.Head) {
 	return noted, head
 }
 
-// Only archived acts may be deleted, and the chain continues behind them.
 func TestAuditArchive(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -95,8 +93,7 @@ func TestArchiveIsAnAct(t *testing.T) {
 	})
 }
 
-// A forged archive row whose acts were removed is found, with and without a noted head, and takes no act out of a
-// later archive.
+// A forged archive row is found, with and without a noted head, and takes no act out of a later archive.
 func TestForgedArchive(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]string{"Beginning": `seq <= 2`, "Everything": `seq > 0`} {
@@ -129,7 +126,7 @@ func TestForgedArchive(t *testing.T) {
 	}
 }
 
-// Acts that a forged row calls archived are in no file, so an archive that omits them is refused.
+// Acts that a forged row calls archived are in no file.
 func TestForgedArchiveKeepsActs(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -150,7 +147,7 @@ func TestForgedArchiveKeepsActs(t *testing.T) {
 	})
 }
 
-// A verifier does not believe a server about an archive, and reports the actor of each archive that it accepts.
+// A verifier does not believe a server about an archive.
 func TestArchiveNeedsAnActBehindIt(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -170,7 +167,6 @@ func TestArchiveNeedsAnActBehindIt(t *testing.T) {
 	})
 }
 
-// The database deletes nothing for an archive row without its sealed act.
 func TestForgedArchivePermitsNothing(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {

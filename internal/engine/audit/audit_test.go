@@ -75,7 +75,6 @@ func TestAuditChainFindsTampering(t *testing.T) {
 	})
 }
 
-// isFault ignores the text of a fault.
 func (r *rig) isFault(got *operate.AuditReport, want operate.AuditFault) bool {
 	if got.OK || got.Fault == nil || got.Fault.Message == "" {
 		return false
@@ -108,7 +107,6 @@ func TestAuditChainBeforeSealing(t *testing.T) {
 	})
 }
 
-// The chain is compared with heads that were noted elsewhere.
 func TestAuditHeads(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -147,7 +145,6 @@ func TestAuditHeads(t *testing.T) {
 	})
 }
 
-// The database refuses changes of the chain from any connection.
 func TestAuditChainIsKept(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -217,7 +214,6 @@ func TestSealingOutOfOrder(t *testing.T) {
 	})
 }
 
-// Nodes that act and seal concurrently seal each act once.
 func TestSealingByMany(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -263,7 +259,6 @@ func TestSealingByMany(t *testing.T) {
 	})
 }
 
-// Pages and transactions stay bounded when acts are large, and no act is left out.
 func TestLargeActsAreSealed(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {

@@ -90,7 +90,6 @@ func (r *rig) reopen() {
 	r.trail = audit.New(r.db, func() task.Instant { return r.now }, 1<<20)
 }
 
-// add uses a transaction for each act.
 func (r *rig) add(n int) {
 	r.t.Helper()
 	for i := range n {
@@ -181,7 +180,6 @@ func (r *rig) restore() {
 	r.tamper(statements...)
 }
 
-// withoutTriggers returns the statements that switch the trail's triggers off and on.
 func withoutTriggers(r *rig, db *sql.DB) (before, after []string) {
 	if !r.lite {
 		for _, table := range []string{"tasker_acts", "tasker_act_links", "tasker_act_archives"} {
@@ -209,7 +207,6 @@ func withoutTriggers(r *rig, db *sql.DB) (before, after []string) {
 	return before, after
 }
 
-// refused expects a refusal of a statement on an ordinary connection.
 func (r *rig) refused(statement string) {
 	r.t.Helper()
 	db := r.raw()

@@ -22,12 +22,11 @@ type Store interface {
 	Archiving
 }
 
-// Sealing adds links. It locks the acts that it takes, so that concurrent transactions seal each act once.
+// Sealing adds links. It locks the acts that it takes, so that each is sealed once.
 type Sealing interface {
 	// AnyUnsealed reports whether acts wait for their link.
 	AnyUnsealed(ctx context.Context) (bool, error)
-	// Unsealed returns acts without a link, with their data, by number: up to limit and about bytes of data, but at
-	// least one if there is one.
+	// Unsealed returns acts without a link, by number: up to limit and about bytes of data, but at least one.
 	Unsealed(ctx context.Context, tx engine.Tx, limit, bytes int) ([]task.Act, error)
 	// Head returns the head of the chain.
 	Head(ctx context.Context, tx engine.Tx) (chain.Head, error)
@@ -37,14 +36,13 @@ type Sealing interface {
 
 // Reader reads the chain, from which only archived links are removed.
 type Reader interface {
-	// Links returns links above a number, in order: up to limit and about bytes of data of their acts, but at least
-	// one if there is one.
+	// Links returns links above a number, in order: up to limit and about bytes of acts' data, but at least one.
 	Links(ctx context.Context, above int64, limit, bytes int) ([]Sealed, error)
-	// Loose returns those of up to limit acts above a number that have no link, and the number up to which it has
-	// looked; 0 at the end.
+	// Loose looks at up to limit acts above a number, and returns those without a link and the last number; 0 at the
+	// end.
 	Loose(ctx context.Context, above int64, limit int) (loose []Loose, through int64, err error)
-	// Archives returns the heads of archives, the earliest first. The reader must judge the last one by its sealed
-	// act: anyone with access to the database can insert a row.
+	// Archives returns the heads of archives, the earliest first. The reader must check the sealed act: anyone with
+	// access to the database can insert a row.
 	Archives(ctx context.Context) ([]Archive, error)
 }
 

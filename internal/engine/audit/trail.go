@@ -29,8 +29,8 @@ func New(db Database, now func() task.Instant, pageBytes int) *Trail {
 	return &Trail{db: db, store: db.Chain(), now: now, bytes: pageBytes}
 }
 
-// Seal links the next unsealed acts. It returns their number, and whether more acts wait. If two nodes seal
-// concurrently, one waits or fails.
+// Seal links the next unsealed acts. It returns their number, and whether more wait. Of two concurrent nodes, one
+// waits or fails.
 func (t *Trail) Seal(ctx context.Context) (n int, more bool, err error) {
 	if some, err := t.store.AnyUnsealed(ctx); err != nil || !some {
 		return 0, false, err
@@ -56,7 +56,7 @@ func (t *Trail) Seal(ctx context.Context) (n int, more bool, err error) {
 	return n, n > 0, err
 }
 
-// Content returns the part of an act that the chain covers: the part that is shown.
+// Content returns the shown part of an act, which the chain covers.
 func Content(stored *task.Act) *chain.Act {
 	a, damage := stored.Shown()
 	return &chain.Act{No: a.No, At: int64(a.At), Kind: a.Kind, Actor: a.Actor, Auth: string(a.Auth), Key: a.Key,
@@ -83,8 +83,7 @@ func (t *Trail) Links(ctx context.Context, above int64, limit int) ([]Sealed, er
 	return t.store.Links(ctx, above, limit, t.bytes)
 }
 
-// Loose returns acts above a number that have no link, as far as one call looks, and the number to continue above; 0
-// at the end.
+// Loose returns some acts above a number that have no link, and the number to continue above; 0 at the end.
 func (t *Trail) Loose(ctx context.Context, above int64) ([]Loose, int64, error) {
 	if above < 0 {
 		return nil, 0, task.Errorf(task.Invalid, "above must be the number of an act, not %d", above)

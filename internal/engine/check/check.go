@@ -34,8 +34,8 @@ func Batch(at string, n, most int) error {
 
 const maxOffset = 1_000_000
 
-// Page refuses with Invalid a page of more than most items, or too large an offset, because the store reads and drops
-// the rows before it.
+// Page refuses with Invalid a page of more than most items, or too large an offset, because the store reads the rows
+// before it.
 func Page(limit, offset, most int) error {
 	switch {
 	case limit < 1 || limit > most:

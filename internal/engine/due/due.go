@@ -1,6 +1,6 @@
-// Package due reads due rows, the first ones first, and skips those that fail: such a row rests for a second, then
-// for two, up to a minute, and blocks no other. Each process has its own memory of resting rows, because another one
-// may have the key or the version that this one lacks.
+// Package due reads due rows and skips those that fail: such a row rests, from a second up to a minute, and blocks no
+// other. Resting rows are known to one process only, because another one may have the key or the version that this
+// one lacks.
 package due
 
 import (
@@ -17,7 +17,7 @@ import (
 const (
 	// firstRest and longestRest bound the rest of a failed row.
 	firstRest, longestRest = time.Second, time.Minute
-	// MaxResting bounds the resting rows. A row that fails beyond it is tried again without a rest.
+	// MaxResting bounds the resting rows; beyond it a failing row is tried again without a rest.
 	MaxResting = 50_000
 	// retryShare: rows that failed before may take one in so many places of a batch.
 	retryShare = 5
@@ -71,7 +71,7 @@ type Rows[T any, K comparable] struct {
 	resting map[K]rest
 }
 
-// Blame judges a row that has failed alone: nil if the row is at fault, an error if nothing can be handled now.
+// Blame judges a row that failed alone: nil if it is at fault, an error if nothing can be handled now.
 type Blame[T any] func(ctx context.Context, row T, now task.Instant, why error) error
 
 // New returns Rows without failures. what names one row in errors.
@@ -79,8 +79,8 @@ func New[T any, K comparable](what string, key func(T) K, blame Blame[T]) *Rows[
 	return &Rows[T, K]{what: what, key: key, blame: blame, resting: map[K]rest{}}
 }
 
-// Read returns up to n rows to try now, in the order of read. It asks read for as many more as rest, so that these
-// never hide others, and returns few rows that failed before.
+// Read returns up to n rows to try now, in the order of read. It reads as many more as rest, so that these never hide
+// others, and returns few rows that failed before.
 func (r *Rows[T, K]) Read(now task.Instant, n int, read func(limit int) ([]T, error)) ([]T, error) {
 	r.mu.Lock()
 	limit := n + len(r.resting)
@@ -113,9 +113,8 @@ func (r *Rows[T, K]) Read(now task.Instant, n int, read func(limit int) ([]T, er
 	return out, nil
 }
 
-// Try handles rows with do: new ones together, and failed rows and failed batches in ever smaller parts. A row that
-// fails alone rests if it is at fault; otherwise Try ends. The other rows are handled in any case, and an *Error
-// names the failed ones.
+// Try handles new rows together, and failed rows and batches in ever smaller parts. A row that fails alone rests if
+// it is at fault; otherwise Try ends. An *Error names the failed rows.
 func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do func(context.Context, []T) error) error {
 	failed := &Error{What: r.what}
 	var part func(list []T) error
@@ -226,8 +225,7 @@ func (r *Rows[T, K]) Rests(k K, now task.Instant) bool {
 	return r.resting[k].at > now
 }
 
-// Tidy forgets rows whose rest ended long ago, because others have handled them. It is for rows that Read does not
-// read.
+// Tidy forgets rows whose rest ended long ago. It is for rows that Read does not read.
 func (r *Rows[T, K]) Tidy(now task.Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,8 +239,8 @@ func (r *Rows[T, K]) Passed(k K) {
 	delete(r.resting, k)
 }
 
-// passed is Passed for handled rows. If one of them had failed, a common cause such as a full disk may be gone, so
-// the others are tried again without a rest.
+// passed: if a failed row passes, a common cause such as a full disk may be gone, so the others are tried again
+// without a rest.
 func (r *Rows[T, K]) passed(rows []T, now task.Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

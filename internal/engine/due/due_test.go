@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// table has rows in order; those below bad fail.
 type table struct {
 	rows  []int
 	bad   int
@@ -44,7 +43,6 @@ func rowsBlamed(by due.Blame[int]) *due.Rows[int, int] {
 	return due.New("the row", func(n int) int { return n }, by)
 }
 
-// turn reads and tries a batch of 50.
 func (w *table) turn(t *testing.T, r *due.Rows[int, int]) *due.Error {
 	t.Helper()
 	list, err := r.Read(w.now, 50, w.read)
@@ -58,7 +56,7 @@ func (w *table) turn(t *testing.T, r *due.Rows[int, int]) *due.Error {
 	return failed
 }
 
-// The other rows are handled even if failing ones come first, and soon with nearly as few calls as without them.
+// Failing rows at the front cost few calls.
 func TestPoisonedRows(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{0, 1, 49, 50, 51, 500, 10_000} {
@@ -76,7 +74,6 @@ func TestPoisonedRows(t *testing.T) {
 		if r.Resting() != bad {
 			t.Fatalf("%d rows rest, want %d", r.Resting(), bad)
 		}
-		// New rows get most of each batch, although all bad rows are tried repeatedly.
 		for i := range 400 {
 			w.rows, w.now = append(w.rows, bad+1000+i), w.now.Add(time.Minute)
 		}

@@ -1,6 +1,6 @@
 // Package feed delivers the effects of transactions on tasks and cases, in order, to listeners.
 //
 // Feed keeps the last changes in a ring, and records nothing without listeners. A transaction passes it as InFlight,
-// so that changes are published in an order in which they can have happened. Listener reads all changes or those of
-// some tasks. Publisher and Batch carry changes to other processes. Begin with feed.go, then listen.go.
+// which decides the order. Listener reads all changes or those of some tasks. Publisher and Batch carry changes to
+// other processes. Begin with feed.go, then listen.go.
 package feed

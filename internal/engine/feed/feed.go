@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// feedSize is the number of changes kept for returning listeners.
 	feedSize = 10_000
 	// feedLinger is how long changes are recorded after the last listener, for listeners that return.
 	feedLinger = time.Minute
@@ -32,8 +31,7 @@ const (
 	StreamAlive   ChangeKind = "stream.alive"
 )
 
-// Change is the effect of a transaction on a task or on the inbox. Kind StreamGap means missing changes; Cause is the
-// reason.
+// Change is an effect on a task or on the inbox. Kind StreamGap means missing changes; Cause is the reason.
 type Change struct {
 	Kind          ChangeKind
 	At            task.Instant
@@ -58,10 +56,10 @@ type Change struct {
 // ErrPanicked is the default error of a deferred InFlight.End: something kept the transaction from ending.
 var ErrPanicked = errors.New("the transaction did not end")
 
-// Feed holds the latest changes, in order, for listeners. Without them it only counts transactions.
+// Feed holds the latest changes for listeners. Without them it only counts transactions.
 //
-// The order is one in which the changes can have happened: a transaction is queued just before its commit, so before
-// any transaction that sees its effects, and its changes are published when all earlier ones are over.
+// A transaction is queued just before its commit, so before any transaction that sees its effects, and its changes
+// are published when all earlier ones are over.
 type Feed struct {
 	run string // names this run of the process in positions
 	now func() task.Instant
@@ -85,8 +83,8 @@ type Feed struct {
 	peers peerFeeds
 }
 
-// New returns the Feed of a process. run names the process in positions. now must not go back by much, because it
-// ends the recording.
+// New returns the Feed of a process. run names the process in positions. now, which ends the recording, must not go
+// back by much.
 func New(run string, now func() task.Instant) *Feed {
 	return &Feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{},
 		about: map[task.ID]map[*Listener]struct{}{}}
@@ -97,8 +95,7 @@ func InboxChange(e deadletter.Event) Change {
 	return Change{Kind: ChangeKind(e.Kind), At: e.At, Cause: e.Cause, Inbox: &e}
 }
 
-// InFlight is one transaction passing the feed. The goroutine of the transaction uses it; the feed's mutex guards the
-// shared part.
+// InFlight is one transaction passing the feed. One goroutine uses it; the feed's mutex guards the shared part.
 type InFlight struct {
 	feed     *Feed
 	Recorded bool
@@ -107,8 +104,8 @@ type InFlight struct {
 	changes  []Change
 }
 
-// Begin starts to follow a transaction, without blocking. It must precede every read of the transaction, and End must
-// follow in any case, or the feed stops.
+// Begin starts to follow a transaction. It must precede every read of the transaction, and End must follow in any
+// case, or the feed stops.
 func (f *Feed) Begin() *InFlight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,8 +128,8 @@ func (p *InFlight) Restart() {
 	p.feed.advance()
 }
 
-// Enter takes a place in the line. It must be called when only the commit is left, so that later commits are not
-// queued before it. A transaction without changes takes no place.
+// Enter takes a place in the line. Call it when only the commit is left, so that later commits are not queued before
+// it. Without changes it takes no place.
 func (p *InFlight) Enter(changes []Change) {
 	if !p.Recorded || len(changes) == 0 {
 		return
@@ -143,8 +140,8 @@ func (p *InFlight) Enter(changes []Change) {
 	p.feed.line = append(p.feed.line, p)
 }
 
-// End must be called when the transaction has ended; a second call has no effect. With an error after Enter, the
-// transaction may be committed, so listeners get a gap instead of its changes.
+// End must be called when the transaction has ended; again it has no effect. With an error after Enter the outcome is
+// unknown, so listeners get a gap.
 func (p *InFlight) End(verb string, err error) {
 	f := p.feed
 	f.mu.Lock()
@@ -177,7 +174,7 @@ func (p *InFlight) End(verb string, err error) {
 	f.advance()
 }
 
-// advance publishes the changes of ended transactions at the head of the line. The caller holds mu.
+// The caller holds mu.
 func (f *Feed) advance() {
 	n := 0
 	for n < len(f.line) && f.line[n].ended {
@@ -207,7 +204,7 @@ func (f *Feed) publish(changes []Change) {
 	f.wake()
 }
 
-// wake wakes the listeners to all changes; the next one makes a new channel. The caller holds mu.
+// wake wakes all listeners; the next one makes a new channel. The caller holds mu.
 func (f *Feed) wake() {
 	if f.more != nil {
 		close(f.more)
@@ -223,8 +220,8 @@ func (f *Feed) stopRecording() {
 	f.peers = peerFeeds{connected: f.peers.connected}
 }
 
-// startRecording returns a channel that is closed when all running transactions are recorded; nil if they are. The
-// caller holds mu.
+// startRecording returns a channel that is closed when all running transactions are recorded, or nil. The caller
+// holds mu.
 func (f *Feed) startRecording() <-chan struct{} {
 	if !f.recording {
 		f.recording, f.ring = true, make([]Change, feedSize)

@@ -106,9 +106,9 @@ type pendingChange struct {
 	Change
 }
 
-// Listen registers a listener that receives everything committed after Listen has returned. It blocks until earlier
-// transactions are recorded. The caller must call Close. shared means that other processes commit too. NotFound: a
-// task does not exist. A listener that is not read blocks nothing, and gets a gap later.
+// Listen registers a listener that receives everything committed after its return, and blocks until earlier
+// transactions are recorded. The caller must call Close. shared: other processes commit too. NotFound: a task does
+// not exist. A listener that is not read blocks nothing, and gets a gap later.
 func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared bool) (*Listener, error) {
 	slices.SortFunc(filter.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
 	filter.Tasks = slices.Compact(filter.Tasks)
@@ -132,8 +132,8 @@ func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared boo
 	return l, nil
 }
 
-// begin waits for the running transactions, then subscribes to other processes or reads the states of the tasks.
-// Earlier transactions may commit unrecorded; their effects are then in those states, or precede the first event.
+// begin waits for the running transactions, then subscribes to other processes or reads the tasks' states, which
+// include effects of earlier, unrecorded transactions.
 func (l *Listener) begin(ctx context.Context, drained <-chan struct{}) error {
 	if drained != nil {
 		select {
@@ -211,15 +211,14 @@ func (f *Feed) gap(why string) Notice {
 // position is just before a change. Clients must not rely on its form.
 func (f *Feed) position(before uint64) string { return f.run + "-" + strconv.FormatUint(before-1, 10) }
 
-// seqOf returns the change before a position of this run. Others cannot be continued.
+// seqOf accepts only positions of this run.
 func (f *Feed) seqOf(position string) (uint64, bool) {
 	run, seq, _ := strings.Cut(position, "-")
 	n, err := strconv.ParseUint(seq, 10, 64)
 	return n, err == nil && run == f.run && n < 1<<63
 }
 
-// Close ends the listening. A second call has no effect. Recording continues for a minute for a listener that
-// reconnects.
+// Close ends the listening; again it has no effect. Recording continues for a minute for a listener that reconnects.
 func (l *Listener) Close() {
 	f := l.feed
 	f.mu.Lock()
@@ -255,7 +254,7 @@ func (l *Listener) wake() {
 	}
 }
 
-// deliver passes on a change of a task, unless the listener has that state or a later one. The caller holds mu.
+// deliver drops changes to a state that the listener has, or earlier ones. The caller holds mu.
 func (l *Listener) deliver(seq uint64, c Change) {
 	if k := l.tasks[c.Task]; c.Kind == TaskSubmitted || c.Kind == TaskMoved {
 		k.version++
@@ -267,8 +266,8 @@ func (l *Listener) deliver(seq uint64, c Change) {
 	l.put(pendingChange{seq, c})
 }
 
-// learn records a new state. When the last open task settles, the listener does not rest, because no more changes
-// come. The caller holds mu.
+// learn: when the last open task settles, the listener does not rest, because no more changes come. The caller holds
+// mu.
 func (l *Listener) learn(k *knownState, state task.State, at task.Instant) {
 	switch was, is := k.state.Settled(), state.Settled(); {
 	case is && !was:

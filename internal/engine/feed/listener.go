@@ -23,9 +23,8 @@ type TaskStatus struct {
 	Tags          []string
 }
 
-// readStates reads states and passes new ones to the listeners on the tasks, or to only one. The change to a state
-// may come later, or be of another process. Versions distinguish a state that was read before a newer change; see
-// apply.
+// readStates passes new states to the listeners on the tasks, or to only one. The change to a state may come later,
+// or be of another process. Versions distinguish a state read before a newer change; see apply.
 func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *Listener) error {
 	asked := f.versions(ids, only)
 	if len(asked) == 0 {
@@ -47,7 +46,6 @@ func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *
 	return nil
 }
 
-// versions returns the known states of the listeners on tasks, with versions.
 func (f *Feed) versions(ids []task.ID, only *Listener) map[*knownState]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +79,7 @@ func (l *Listener) apply(s TaskStatus, version int) {
 	l.put(pendingChange{0, c})
 }
 
-// put drops changes beyond maxPending, because the states are then read again. The caller holds mu.
+// put drops changes beyond maxPending, because the states are read again then. The caller holds mu.
 func (l *Listener) put(h pendingChange) {
 	if len(l.pending) >= maxPending {
 		l.lost = true
@@ -92,8 +90,8 @@ func (l *Listener) put(h pendingChange) {
 	l.wake()
 }
 
-// Next returns the changes since the last call, in order. It blocks until there are some, until ctx or the stream
-// ends (io.EOF), or for 15 seconds, after which it returns a StreamAlive notice. The first call does not block.
+// Next returns the changes since the last call, in order. It blocks until there are some, ctx or the stream ends
+// (io.EOF), or 15 seconds pass: then it returns a StreamAlive notice. The first call does not block.
 func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
 	beat := time.NewTimer(listenHeartbeat)
 	defer beat.Stop()
@@ -132,8 +130,7 @@ func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
 	}
 }
 
-// rest waits for the time of the next batch, and reports whether ctx is alive. The batch that ends the stream does
-// not wait.
+// rest reports whether ctx is alive. The batch that ends the stream does not wait.
 func (l *Listener) rest(ctx context.Context) bool {
 	if l.resting == nil {
 		return ctx.Err() == nil
@@ -164,8 +161,7 @@ func (l *Listener) here(kind ChangeKind, why string) Notice {
 	return Notice{Change: Change{Kind: kind, At: f.now(), Cause: why}, Position: f.position(l.pos)}
 }
 
-// take returns the waiting notices, and a channel that is closed when there are more. It reads the database without
-// the feed's mutex.
+// take also returns a channel that is closed when there are more. It reads the database without the feed's mutex.
 func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) {
 	batch := l.first
 	l.first = nil

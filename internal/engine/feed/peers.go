@@ -7,9 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Listeners to all changes also receive those of other processes. A process with such a listener announces it in a
-// row of the database for a limited time; the others read these rows periodically and publish only then. Batches are
-// numbered, so that a missing one becomes a gap.
+// Listeners to all changes also receive those of other processes. Their process announces them in a row of the
+// database for a limited time; the others read these rows and publish only then. Batches are numbered, so that a
+// missing one becomes a gap.
 
 // peerSilence is the silence of another process that counts as a gap.
 const peerSilence = 4 * Heartbeat
@@ -36,7 +36,7 @@ type peerFeed struct {
 	at     task.Instant
 }
 
-// Interests returns the tasks that listeners here name, and whether there are, or recently were, listeners to all
+// Interests returns the tasks named by listeners here, and whether there are, or recently were, listeners to all
 // changes.
 func (f *Feed) Interests() (ids []task.ID, all bool) {
 	f.mu.Lock()
@@ -47,7 +47,7 @@ func (f *Feed) Interests() (ids []task.ID, all bool) {
 	return ids, f.hasSubscribers()
 }
 
-// hasSubscribers reports whether there are, or recently were, listeners to all changes. The caller holds mu.
+// hasSubscribers includes recent listeners. The caller holds mu.
 func (f *Feed) hasSubscribers() bool {
 	return f.recording && (len(f.listeners) > 0 || f.now() <= f.peers.until)
 }
@@ -119,8 +119,8 @@ func (f *Feed) ReadStates(ctx context.Context, src Source, ids []task.ID) error 
 	return f.readStates(ctx, src, ids, nil)
 }
 
-// Record records for a while without listeners here, and returns a channel that is closed when all running
-// transactions are recorded; nil if they are.
+// Record records for a while without listeners, and returns a channel that is closed when all running transactions
+// are recorded, or nil.
 func (f *Feed) Record(d time.Duration) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -29,7 +29,7 @@ type Publisher struct {
 func (t *Publisher) Wanted(until task.Instant) { t.until.Store(int64(until)) }
 
 // Publish sends the changes since the last call, if another process listens, or an empty batch each Heartbeat. After
-// a failed send, the next batch reports missing changes; the failed number is reused, so that numbers have no gap.
+// a failed send, the next batch reports missing changes and reuses the number, so that numbers have no gap.
 func (t *Publisher) Publish(f *Feed, send func(Batch) error) error {
 	now := f.now()
 	if now > task.Instant(t.until.Load()) {
