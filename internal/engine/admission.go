@@ -22,7 +22,8 @@ type admission struct {
 	promised int
 }
 
-// admit counts a worker's slots last, because that may read the store. rounds counts the poll's earlier attempts.
+// admit checks a worker's slots last, because counting its steps costs most. rounds counts the poll's earlier
+// attempts.
 func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) admission {
 	if w.DrainsItself() {
 		return admission{} // until it reports that its drain is over

@@ -188,7 +188,7 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool)
 	return list
 }
 
-// after: a success closes the breaker in any state; cfg.HalfOpen failures open a half-open one again.
+// after closes the breaker at a success in any state, and opens a half-open one again at cfg.HalfOpen failures.
 func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant) breaker {
 	w := task.Worker{BrokenAt: of.brokenAt}
 	state, _, _ := w.Breaker(now, cfg.OpenFor)

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// recovered: an empty how follows from the acts of the transaction.
+// recovered takes an empty how from the acts of the transaction.
 func recovered(u *unit, t *task.Task, how string) {
 	if t.Meta.Case != task.HasPending {
 		return
@@ -43,8 +43,8 @@ func (cc *caseChanges) noteRecoveries() error {
 	return nil
 }
 
-// noteRecovery: a worker that takes a step ends only the problem that no worker did. The task was never in error, so
-// an earlier recovery stays.
+// noteRecovery keeps an earlier recovery if a worker took the step: that ends only the problem that no worker did,
+// and the task was never in error.
 func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
 	how := cc.recoveries[t]
 	taken := how != "" // by a worker

@@ -58,7 +58,7 @@ type templateName struct {
 	namespace, name, version string
 }
 
-// newCatalog: cluster is nil for a process that is alone with its store. widened is called without mu.
+// newCatalog takes a nil cluster for a process that is alone with its store. It calls widened without mu.
 func newCatalog(s registry, acts ActStore, cluster Cluster, widened func([]*task.Route)) *catalog {
 	c := &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{},
 		byName:  map[templateName]*task.Template{},
@@ -207,7 +207,7 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 
 type workerKind struct{ namespaces, handlers, capabilities string }
 
-// kindOf: another order of the lists only costs a second list of routes.
+// kindOf depends on the order of the lists, which only costs a second list of routes.
 func kindOf(w *task.Worker) workerKind {
 	join := func(list []string) string { return strings.Join(list, "\n") }
 	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}

@@ -141,7 +141,7 @@ func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Ro
 	return some, nil
 }
 
-// restoreRoutes: if the store fails, polls read the routes before they try again.
+// restoreRoutes makes polls read the routes before they try again, if the store fails.
 func (e *Engine) restoreRoutes(steps map[int64]int) {
 	if len(steps) == 0 {
 		return

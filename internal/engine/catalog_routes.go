@@ -25,7 +25,7 @@ type knownRoute struct {
 
 const routePage = 5000
 
-// typesLimit: the namespace has as many routes or handlers as it may have.
+// typesLimit means that the namespace has as many routes or handlers as it may have.
 type typesLimit struct {
 	what, namespace string
 	limit           int
@@ -48,7 +48,7 @@ func overLimit(err error, at string) *task.Problem {
 
 func (c *catalog) forgotten() bool { return c.read.Load() < c.forgets.Load() }
 
-// ensureRead: the routes remain known while forgets equals the returned value.
+// ensureRead returns a number; the routes remain known while forgets equals it.
 func (c *catalog) ensureRead(ctx context.Context) (int64, error) {
 	for {
 		n := c.forgets.Load()

@@ -71,7 +71,6 @@ var checkpointSlot = newSlot(func(u *unit) *newCheckpoints {
 	return &newCheckpoints{u: u, of: map[task.ID]*task.Checkpoint{}}
 })
 
-// put: nil deletes.
 func (nc *newCheckpoints) put(step task.ID, c *task.Checkpoint) { nc.of[step] = c }
 
 // save writes in one order for all transactions.

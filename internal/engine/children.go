@@ -28,7 +28,7 @@ type children struct {
 	woken    map[task.ID]*task.Step // fan-outs to look at
 	ended    map[*task.Task]bool    // children whose state counts differently now
 	settling map[task.ID]bool
-	// stirred: there is work after the commit.
+	// there is work after the commit
 	stirred bool
 }
 
@@ -120,7 +120,7 @@ func (c *children) save() error {
 	return c.u.e.childRows.MarkChildren(c.u.ctx, c.u.tx, marks)
 }
 
-// firstSteps: the ID of a step does not follow from that of its task.
+// firstSteps is needed because the ID of a step does not follow from that of its task.
 func (c *children) firstSteps() map[task.ID]*task.Step {
 	firsts := map[task.ID]*task.Step{}
 	for _, s := range c.u.rows.steps {

@@ -181,9 +181,9 @@ func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, erro
 	return sim, nil
 }
 
-// resultOfTask returns the result of the only last step, or an object with those of all last steps. A large result is
-// nil with its size: it does not fit into a result of children. The error is an undecidedError where this node cannot
-// decrypt one.
+// resultOfTask returns the result of the only last step, or an object with those of all last steps; nil without one.
+// A large result is nil with its size: it does not fit into a result of children. The error is an undecidedError
+// where this node cannot decrypt one.
 func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, size int, err error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil || t == nil {
@@ -272,7 +272,7 @@ func (e *Engine) itemsAt(ctx context.Context, p *childPlan, from int) ([]json.Ra
 	return items[min(from%ItemWindow, len(items)):], nil
 }
 
-// draftChild: unique keys and back-pressure do not apply, because the parent was admitted.
+// draftChild skips unique keys and back-pressure, because the parent was admitted.
 func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item json.RawMessage, version string,
 ) (childDraft, error) {
 	of := p.parent

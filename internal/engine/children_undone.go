@@ -16,7 +16,8 @@ import (
 
 const codeUndone = "PARENT_FAILED"
 
-// restless also marks the task for AdvanceChildren.
+// restless reports whether something below the steps of a failed task may still run. It marks the task for
+// AdvanceChildren.
 func (c *children) restless(t *task.Task, def *task.Template, steps []*task.Step) (bool, error) {
 	if !t.Meta.HasChildren {
 		return false, nil
@@ -80,7 +81,7 @@ func (e *Engine) undoes(ctx context.Context, t *task.Task, def *task.Template, s
 	}
 }
 
-// undone: errors below the step are left to the operator.
+// undone leaves errors below the step to the operator.
 func (p *childPlan) undone() bool { return p.fan.Phase == task.FanOver && p.parent.Meta.Child != nil }
 
 // windDown clears over while children run, and sets left if it changed some.
@@ -176,7 +177,7 @@ func touched(steps []*task.Step) bool {
 	return slices.ContainsFunc(steps, func(s *task.Step) bool { return s.Attempts > 0 || s.State.Done() })
 }
 
-// over: the task of the step, or the one above, may have waited for this.
+// over marks the task of the step, and the one above, which may have waited for this.
 func (a *advance) over(w Work, f *task.FanOut) {
 	f.Phase = task.FanOver
 	a.u.rows.changedTask(w.Task)

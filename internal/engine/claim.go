@@ -151,7 +151,7 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 	return over
 }
 
-// claim: split means that the poller would wait, so it may take what a single read offers.
+// claim takes what a single read offers if split: the poller would wait otherwise.
 func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, error) {
 	// the claim itself is not cancelled: leases are either delivered or given back
 	whole := context.WithoutCancel(ctx)
@@ -210,7 +210,7 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 	return err
 }
 
-// runClaims: pollers of the same routes share one read of the queue, in order of arrival.
+// runClaims lets pollers of the same routes share one read of the queue, in order of arrival.
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	if slices.ContainsFunc(calls, (*poller).outdated) {
 		return e.claimAnew(calls)
@@ -407,7 +407,7 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 	return slots, u.tx.SaveSteps(u.ctx, steps)
 }
 
-// hand: the lease ends after Leases.StartTimeout or, begun, Leases.Lease; for a broker's queue later by the step's
+// hand grants a lease of Leases.StartTimeout or, for a begun attempt, Leases.Lease; a broker's queue adds the step's
 // time in it.
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
@@ -434,7 +434,7 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 	return beginGates(u, w)
 }
 
-// lease: whole is false for a damaged step that no worker can process; its lease has ended.
+// lease returns whole false for a damaged step that no worker can process; its lease has ended.
 func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {

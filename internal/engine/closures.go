@@ -13,7 +13,7 @@ type closures struct {
 	// ended is when the last pause of a target ended; limits on time count from then.
 	ended map[task.PauseTarget]task.Instant
 	next  task.Instant // when the first of held ends automatically; 0: never
-	// templates: a template is in held.
+	// a template is in held
 	templates bool
 
 	outages    map[int64]*task.Outage
@@ -45,7 +45,7 @@ func closuresAt(pauses []task.Pause, outages []*task.Outage, now task.Instant) *
 	return c
 }
 
-// targetsOf: the widest first.
+// targetsOf returns the widest target first.
 func targetsOf(r *task.Route) [3]task.PauseTarget {
 	return [3]task.PauseTarget{
 		{Kind: task.PauseNamespace, Namespace: r.Namespace},
@@ -83,7 +83,8 @@ func (c *closures) openSince(r *task.Route) (since task.Instant) {
 // any includes remembered ones.
 func (c *closures) any() bool { return len(c.held)+len(c.ended)+len(c.outages)+len(c.outageEnds) > 0 }
 
-// heldUntil returns task.Endless for a step held back now; nil if nothing is or was held back.
+// heldUntil returns until when pauses and outages held back a queued step (task.Endless: now); nil if nothing is or
+// was held back.
 func (e *Engine) heldUntil() task.HeldUntil {
 	c := e.catalog.closures.Load()
 	if !c.any() {

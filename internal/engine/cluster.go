@@ -28,7 +28,7 @@ type Cluster interface {
 	OnReplaced(forget func())
 
 	// Turn reports whether this process has the turn at a loop that one process runs. It keeps it by calling again
-	// within hold; with hold 0 it gives it up. The error: this process does not know the time.
+	// within hold; with hold 0 it passes the turn on. The error means that this process does not know the time.
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
 
 	// LastTurn is the time of any process's last turn, or zero.

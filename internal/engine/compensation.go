@@ -142,8 +142,8 @@ func (c compensation) begunOn(t *task.Task) (*task.Template, error) {
 	return def, nil
 }
 
-// allows: before the compensation its steps have nothing to do; from the failure on, other steps are or will be
-// undone.
+// allows refuses acts on compensation steps before they begin, and on other steps from the failure on, because they
+// are or will be undone.
 func (c compensation) allows(w Work) error {
 	def, now, err := c.of(w.Task)
 	if err != nil || def == nil {

@@ -112,7 +112,7 @@ func unknownKind(kind task.Kind) *task.Failure {
 		Message: fmt.Sprintf("this version of the server runs no steps of kind %q", kind)}
 }
 
-// undecidedWait: meanwhile another node may decide, or this one may get a key.
+// undecidedWait lets another node decide, or this one get a key.
 const undecidedWait = time.Minute
 
 // leaveAlone neither charges nor fails the step, because consequences such as compensation could not be undone.
@@ -181,7 +181,7 @@ func (c control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
 	return nil
 }
 
-// release: the outermost call processes steps that end in turn, so a long chain is no deep recursion.
+// release processes steps that end in turn in the outermost call, so a long chain is no deep recursion.
 func (c control) release(w Work) error {
 	state := c.state()
 	state.ended = append(state.ended, w)

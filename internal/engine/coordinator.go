@@ -114,8 +114,8 @@ func (c *coordinator) coordinate(ctx context.Context) error {
 	}
 }
 
-// ensure returns, with wait, once steps may be handed out here, or after the time that an ended process may block
-// that.
+// ensure takes part in the agreement. With wait it returns once steps may be handed out here, or after the time for
+// which an ended process may block that.
 func (c *coordinator) ensure(ctx context.Context, wait bool) error {
 	c.noteServed()
 	if c.gate.isOpen(c.e.instant()) {
@@ -376,7 +376,8 @@ func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, 
 	return out, nil
 }
 
-// databaseReplaced: the dispatcher may have content from the future of a database that went back in time.
+// databaseReplaced shuts the gate: the dispatcher may have content from the future of a database that went back in
+// time.
 func (c *coordinator) databaseReplaced() {
 	if c != nil {
 		c.gate.shut()

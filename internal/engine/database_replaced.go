@@ -6,7 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ErrReplaced: a cached template or route is missing or has another number, because the database went back in time.
+// ErrReplaced means that a cached template or route is missing or has another number, because the database went back
+// in time.
 var ErrReplaced = errors.New("the database is not the one that this process knew")
 
 // forget drops everything read from the database, without a query.

@@ -22,8 +22,8 @@ type queued struct {
 	expired bool
 }
 
-// expiryRace: two workers with queues get a step repeatedly, while its messages expire and are started, settled and
-// lost in any order.
+// expiryRace has two workers with queues get a step repeatedly, while its messages expire and are started, settled
+// and lost in any order.
 type expiryRace struct {
 	t       *rapid.T
 	e       *engine.Engine

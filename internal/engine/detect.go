@@ -47,7 +47,7 @@ type Detected struct {
 // cases with a snapshot. A failure on one does not stop the others. Invalid: batch is out of bounds.
 //
 // The cost grows with the tasks that are overdue or became old since the last run; see survey. Processes may run it
-// concurrently: each checks again under the tasks' locks.
+// concurrently, because each checks again under the tasks' locks.
 func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
 	batch, err := e.detectionBatch(batch)
 	if err != nil {
@@ -274,7 +274,7 @@ func (e *Engine) transitionOne(ctx context.Context, d Detected) ([]Detected, err
 	return []Detected{d}, nil
 }
 
-// transitionAll skips tasks that are not stale any more. Without intoError it only opens cases.
+// transitionAll skips tasks that have moved on. Without intoError it only opens cases.
 func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError bool) ([]Detected, error) {
 	var done []Detected
 	err := e.write(ctx, "staleness", func(u *unit) error {

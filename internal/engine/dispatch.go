@@ -39,7 +39,7 @@ type Dispatcher interface {
 	// Held counts holds by worker, without zeros.
 	Held(ctx context.Context) (map[int64]int, error)
 
-	// Expired returns up to limit holds whose LookAt has come, the earliest first, unchanged.
+	// Expired returns up to limit holds whose LookAt has come, the earliest first. It changes nothing.
 	Expired(ctx context.Context, now task.Instant, limit int) ([]Hold, error)
 
 	// Remove takes steps out; a held one only if its token is not newer than the given one, or if it has left (see

@@ -130,7 +130,7 @@ func (g *dispatchQueue) remembered(now task.Instant) []Hold {
 // maxMissed bounds the missed removals; beyond it the dispatcher is filled anew.
 const maxMissed = 100_000
 
-// addMissed: without these removals the dispatcher would hand the steps out again.
+// addMissed remembers removals without which the dispatcher would hand the steps out again.
 func (g *dispatchQueue) addMissed(gone []Removal) {
 	if len(gone) == 0 {
 		return
@@ -342,8 +342,8 @@ func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]
 	return holds, nil
 }
 
-// storeHolds: another process may have renewed or stored the leases. Each counts as just renewed, and the most
-// advanced version is kept.
+// storeHolds counts each lease as just renewed, and keeps the most advanced version, because another process may have
+// renewed or stored it.
 func (g *dispatchQueue) storeHolds(ctx context.Context, holds []Hold) error {
 	ids := make([]task.ID, len(holds))
 	of := make(map[task.ID]Hold, len(holds))

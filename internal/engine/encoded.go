@@ -51,7 +51,7 @@ type encodedCheck struct {
 	problems []task.Problem
 }
 
-// expression: with passes it may pass an encoded value on.
+// expression lets an encoded value pass where the expression only passes it on.
 func (c *encodedCheck) expression(e *Engine, text, what string, passes bool, names ...string) {
 	if text == "" {
 		return

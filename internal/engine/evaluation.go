@@ -34,7 +34,7 @@ func openedOf(what string, document []byte) error {
 	return nil
 }
 
-// programOf: registration has checked the text, so a fault is an undecidedError.
+// programOf returns faults as an undecidedError, because registration has checked the text.
 func (e *Engine) programOf(text string, names ...string) (*expr.Program, error) {
 	p, err := e.programs.get(text, names...)
 	if err != nil {

@@ -16,7 +16,7 @@ func (e *Engine) fits(batch []Lease, level int) bool {
 	return true
 }
 
-// promises: a poll without promises takes any level.
+// promises accepts any level for a poll without promises.
 func (p *poller) promises(level, window int) bool {
 	if p.promised == 0 || window == 0 {
 		return p.promised < p.capacity

@@ -71,7 +71,7 @@ func beginGates(u *unit, w Work) error {
 	return nil
 }
 
-// giveBackPasses: no rate counts a step that was not handed out.
+// giveBackPasses keeps rates from counting a step that was not handed out.
 func giveBackPasses(u *unit, w Work) error {
 	if !w.Task.Meta.Limited {
 		return nil
@@ -208,7 +208,7 @@ func (g *gates) document(t *task.Task) any {
 	return g.contexts[t.ID].document
 }
 
-// stageOf: a step that has used a rate waits for nothing else.
+// stageOf puts rates last, so that a step that has used one waits for nothing else.
 func stageOf(g Gate) int {
 	if g.Permits > 0 {
 		return 0

@@ -90,7 +90,7 @@ func (rs *readySteps) takerOf(w Work, queues bool) (*poller, error) {
 	return p, err
 }
 
-// handsOut: the store must not hand out steps while a dispatcher owns their order.
+// handsOut is false while a dispatcher owns the order of steps.
 func (rs *readySteps) handsOut() bool {
 	if rs.asked {
 		return rs.permitted
@@ -142,7 +142,7 @@ func (rs *readySteps) setVacant(route int64, vacant bool) {
 	rs.vacant[route] = vacant
 }
 
-// deliver: a damaged step gives no lease; its poller may get another one.
+// deliver skips a damaged step; its poller may get another one.
 func (rs *readySteps) deliver(handOffs []handOff) error {
 	steps, works := make([]*task.Step, len(handOffs)), make([]Work, len(handOffs))
 	for i, g := range handOffs {

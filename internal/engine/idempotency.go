@@ -89,7 +89,7 @@ func (b *builder) expires() task.Instant { return b.u.now.Add(b.u.e.cfg.Idempote
 // maxLocked calls of a batch may find locked keys before the rest is put off untried.
 const maxLocked = 16
 
-// reserve: only a patient caller waits for an open transaction elsewhere; others get ErrKeyLocked.
+// reserve waits for an open transaction elsewhere only if patient; otherwise it returns ErrKeyLocked.
 func (b *builder) reserve(drafts []*draft, patient bool) error {
 	if err := b.takeKeys(drafts, patient); err != nil {
 		return err

@@ -55,7 +55,7 @@ type followUp struct {
 // rank is a place in the order of stages, or of follow-ups; see ranks.go.
 type rank int
 
-// runner: begin begins an attempt, wake continues at the time that begin gave to await.
+// runner.begin begins an attempt, and wake continues it at the time that begin gave to await.
 type runner struct {
 	kind        task.Kind
 	begin, wake func(u *unit, w Work, def *task.Template) error
@@ -66,7 +66,7 @@ type departure struct {
 	was   task.State
 	since task.Instant // in the former state
 	cause string
-	// stuck: no step can continue, and nobody put the task in error on purpose.
+	// no step can continue, and nobody put the task in error on purpose
 	stuck bool
 }
 

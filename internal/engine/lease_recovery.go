@@ -60,8 +60,8 @@ func (u *unit) lastSign(s *task.Step) task.Instant {
 	return s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
 }
 
-// lostEarly: the worker vanished so early that the step is hardly to blame. One that reported progress or ran for
-// longer may have brought its worker down.
+// lostEarly reports whether the worker vanished so early that the step is hardly to blame. One that reported progress
+// or ran for longer may have brought its worker down.
 func (u *unit) lostEarly(s *task.Step) bool {
 	early := float64(s.Timeout) * u.e.cfg.Leases.FreeRequeueFraction
 	return s.Progress == 0 && early > 0 && float64(u.lastSign(s).Sub(s.StartedAt)) < early

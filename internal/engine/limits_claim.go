@@ -101,7 +101,7 @@ func (c *claimLimits) look(routes []int64, want, n int) int {
 	return min(want, firstLook<<min(n, 5))
 }
 
-// pass: done gives back the passes of steps that are not leased.
+// pass lets done give back the passes of steps that are not leased.
 func (c *claimLimits) pass(works []Work) ([]Work, error) {
 	if c == nil || !slices.ContainsFunc(works, func(w Work) bool { return len(c.byRoute[w.Step.RouteID]) > 0 }) {
 		return works, nil
@@ -238,8 +238,8 @@ func (c *claimLimits) committed() {
 	}
 }
 
-// passesLeft returns how many steps may pass on each limited route, by a recent count; nil without limits. The claim
-// from the dispatcher asks for no more, so that only the surplus of routes that share a limit is given back.
+// passesLeft returns how many steps may pass on each limited route, by a recent count; nil without limits. The
+// dispatcher is asked for that many, so that only the surplus of routes that share a limit is given back.
 func (e *Engine) passesLeft(calls []*poller) (map[int64]int, error) {
 	k, now := e.catalog.limits.Load(), e.instant()
 	if k == nil {

@@ -130,7 +130,7 @@ func (c *catalog) limitsOn(route int64) []*knownLimit {
 	return k.byRoute[route]
 }
 
-// passable: routes are sorted.
+// passable expects sorted routes.
 func (c *catalog) passable(routes []int64, now task.Instant) []int64 {
 	k := c.limits.Load()
 	if k == nil {

@@ -19,7 +19,7 @@ const (
 	firstRest, longestRest = time.Second, time.Minute
 	// MaxResting bounds the resting rows; beyond it a failing row is tried again without a rest.
 	MaxResting = 50_000
-	// retryShare: rows that failed before may take one in so many places of a batch.
+	// retryShare limits rows that failed before to one in so many places of a batch.
 	retryShare = 5
 )
 
@@ -239,8 +239,7 @@ func (r *Rows[T, K]) Passed(k K) {
 	delete(r.resting, k)
 }
 
-// passed: if a failed row passes, a common cause such as a full disk may be gone, so the others are tried again
-// without a rest.
+// passed lets the other rows be tried again without a rest, because a common cause such as a full disk may be gone.
 func (r *Rows[T, K]) passed(rows []T, now task.Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -266,8 +266,7 @@ func (l *Listener) deliver(seq uint64, c Change) {
 	l.put(pendingChange{seq, c})
 }
 
-// learn: when the last open task settles, the listener does not rest, because no more changes come. The caller holds
-// mu.
+// learn ends the listener's rest when the last open task settles, because no more changes come. The caller holds mu.
 func (l *Listener) learn(k *knownState, state task.State, at task.Instant) {
 	switch was, is := k.state.Settled(), state.Settled(); {
 	case is && !was:
