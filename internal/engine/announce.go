@@ -15,7 +15,7 @@ func (e *Engine) Announce(tx Tx, events ...deadletter.Event) {
 	}
 	tx.Handle().AfterRollback(func(sure bool) {
 		if sure {
-			pass.Restart() // queued, End would report that something may be missing
+			pass.Restart() // while queued, End would report that something may be missing
 		}
 		pass.End("", errRolledBack)
 	})

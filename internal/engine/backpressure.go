@@ -40,7 +40,7 @@ type backpressure struct {
 	users *rate.Limits
 
 	active  atomic.Int64 // tasks being stored, in any scope
-	pending atomic.Int64 // of these, the normal load
+	pending atomic.Int64 // of these, those under back-pressure
 	refused [6]atomic.Int64
 
 	mu      sync.Mutex
@@ -65,7 +65,7 @@ const (
 	staleCount = 10
 )
 
-// Concurrent counts share one read. Its context is separate, because the first caller may leave.
+// newBackpressure lets concurrent counts share one read. Its context is separate, because the first caller may leave.
 func newBackpressure(e *Engine) *backpressure {
 	b := &backpressure{e: e, cfg: e.cfg.Backpressure,
 		users: rate.NewLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}

@@ -53,7 +53,7 @@ func (e *Engine) follow(u *unit, verb string) (enter func()) {
 	}
 	u.tx.Handle().AfterRollback(func(sure bool) {
 		if sure {
-			pass.Restart() // queued, End would report that something may be missing
+			pass.Restart() // while queued, End would report that something may be missing
 		}
 		pass.End(verb, errRolledBack)
 	})

@@ -33,7 +33,8 @@ type Lease struct {
 // Leases.MaxLongPoll, capacity to Limits.BatchItems. Poll may be called concurrently. The second result tells the
 // worker to drain.
 //
-// Steps claimed for a caller that has left, and those beyond the bytes of a page, are given back without a charge.
+// Steps claimed for a caller that has left, and those after the first that exceed the bytes of a page, are given back
+// without a charge.
 //
 // NotFound: the worker is unknown. Unavailable: the store was lost during the wait, noticed within a few poll
 // intervals.

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// faultOf describes why no worker can process a step, or returns "": an edited row, a partly restored backup, or a
-// damaged context.
+// faultOf describes the damage that keeps workers from processing a step, or returns "". It comes from an edited row
+// or a partly restored backup, and may be in the context.
 func faultOf(w Work, t *task.Template) string {
 	switch {
 	case w.Step.Unread != "":
@@ -26,7 +26,7 @@ func faultOf(w Work, t *task.Template) string {
 	return ""
 }
 
-// failDamaged does not retry: the row stays damaged. The poll that found it still delivers the others.
+// failDamaged allows no retry, because the row stays damaged. The poll that found it still delivers the others.
 func failDamaged(u *unit, w Work, fault string) error {
 	f := &task.Failure{Type: "damaged_row", Code: "DAMAGED", Message: "the step cannot be handed out: " + fault}
 	f.Class = task.ClassOf(f)

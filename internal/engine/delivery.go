@@ -91,8 +91,8 @@ func storeDispatch(u *unit, w Work) error {
 // undeliveredFor covers steps from a node that had not noticed the death.
 const undeliveredFor = 2 * time.Minute
 
-// returnUndelivered returns the steps of dead workers one after another, free up to queuedReturns. Their leases are
-// long. Their messages expire as late letters.
+// returnUndelivered gives back the steps queued for dead workers, whose leases are long, one after another. Up to
+// queuedReturns returns cost no attempt. The messages expire as late letters.
 func (e *Engine) returnUndelivered(ctx context.Context, dead []*task.Worker) error {
 	for _, w := range dead {
 		if w.Transport != task.TransportAMQP {

@@ -145,7 +145,8 @@ func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	return found[:min(batch, len(found))], nil
 }
 
-// checkStale schedules the next check of the others, and drops watches of settled and deleted tasks.
+// checkStale returns the stale tasks, schedules the next check of the others, and drops watches of settled and
+// deleted tasks.
 func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Instant) ([]Detected, error) {
 	tasks, err := e.watched(ctx, watches)
 	if err != nil {
@@ -202,7 +203,7 @@ func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*tas
 	return of, nil
 }
 
-// nextCheck returns 0 for never. A promise of progress may end early, so the interval is at most the threshold.
+// nextCheck returns 0 for never. A promise of progress may end early, so the next check is at most a threshold away.
 func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now task.Instant) task.Instant {
 	thresholds := e.cfg.StalenessThresholds
 	if l.Source == task.LimitOfPromise {

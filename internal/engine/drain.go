@@ -28,9 +28,9 @@ func (a *WorkerAct) complete(ctx context.Context, field string) error {
 // Drain stores an act that stops giving steps to a worker until ResumeWorker; it survives heartbeats and the worker's
 // death. A drain reported by a heartbeat ends with the first heartbeat without it.
 //
-// With final the worker has left: Drain returns its steps without a charge, and their number. No act is stored for a
-// worker that drains or has left, nor for its own departure (final, without an actor). Invalid: actor or reason
-// breaks a rule. NotFound: the worker is unknown.
+// With final the worker has left: Drain gives back its steps without a charge, and returns their number. No act is
+// stored for a worker that drains or has left, nor for its own departure (final, without an actor). Invalid: actor or
+// reason breaks a rule. NotFound: the worker is unknown.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct) (int, error) {
 	goodbye := final && by.Actor == ""
 	if err := by.complete(ctx, "/drained_by"); err != nil {

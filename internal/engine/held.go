@@ -66,8 +66,8 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 	return out, nil
 }
 
-// Loads counts the steps held in the store and the dispatcher, by worker, without zeros. It reads all leases, so
-// callers that poll should avoid it.
+// Loads counts the steps held in the store and, if reachable, the dispatcher, by worker, without zeros. It reads all
+// leases, so callers that poll should avoid it.
 func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
 	e.queue.flush() // ended leases must not count
 	there, err := e.queue.held(ctx)

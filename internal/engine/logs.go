@@ -13,7 +13,7 @@ func logsFeature() feature {
 	}
 }
 
-// recordLog drops logs if an operator has switched them off, which a worker may not have noticed.
+// recordLog stores nothing if an operator has switched logs off, which a worker may not have noticed.
 func recordLog(u *unit, w Work, r *Result) {
 	limit := u.e.cfg.Limits.LogBytes
 	if limit <= 0 {
