@@ -38,7 +38,7 @@ func ActorOf(ctx context.Context, claimed string) string {
 	return cmp.Or(claimed, KeyOf(ctx), Anonymous)
 }
 
-// CheckActor returns the problems at "/actor" and "/reason". Both may be empty.
+// CheckActor returns the problems of an actor and a reason, at "/actor" and "/reason". Both may be empty.
 func CheckActor(actor, reason string) []task.Problem {
 	var problems []task.Problem
 	if fault := actorFault(actor); fault != "" {

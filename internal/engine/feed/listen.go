@@ -42,7 +42,7 @@ type Filter struct {
 	After string
 }
 
-// Source has the data that a feed does not, such as the engine.
+// Source supplies data that a feed does not have; the engine is one.
 type Source interface {
 	// TaskStatuses returns the statuses of existing tasks, in any order.
 	TaskStatuses(ctx context.Context, ids []task.ID) ([]TaskStatus, error)
