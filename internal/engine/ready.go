@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	// writeTrust is how long a write proves whether the store takes writes.
 	writeTrust = 10 * time.Second
 	// writeProbe is the note that is written to check that writes work.
 	writeProbe = "write_probe"
