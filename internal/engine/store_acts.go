@@ -8,7 +8,7 @@ import (
 
 // ActStore stores the acts of operators.
 type ActStore interface {
-	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of their task.
+	// AddActs stores acts, which nothing changes or deletes, not even the deletion of their task.
 	AddActs(ctx context.Context, tx Tx, acts []task.Act) error
 	// FindActs returns the acts on a task, oldest first.
 	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
@@ -16,7 +16,7 @@ type ActStore interface {
 	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
 }
 
-// ActFilter selects acts. Zero fields do not restrict.
+// ActFilter selects acts. Zero fields match all.
 type ActFilter struct {
 	Task      task.ID
 	Case      task.ID
@@ -30,5 +30,5 @@ type ActFilter struct {
 	Before    task.Instant // exclusive
 	Below     int64        // No, exclusive
 	Limit     int
-	Bytes     int // bound on the data of a page, as in CaseFilter
+	Bytes     int // see CaseFilter
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// PauseStore keeps pauses, one for each target: those in force, and for a while those that have ended.
+// PauseStore keeps pauses, one for each target: those in force, and ended ones for a while.
 type PauseStore interface {
-	// SavePause stores a pause instead of an earlier one of its target.
+	// SavePause replaces an earlier pause of the target.
 	SavePause(ctx context.Context, tx Tx, p *task.Pause) error
 	// FindPause returns the pause of a target, in force or ended, locked, or nil.
 	FindPause(ctx context.Context, tx Tx, target task.PauseTarget) (*task.Pause, error)
