@@ -44,6 +44,7 @@ type measuredCounts struct {
 }
 
 const (
+	// ReportInterval is the time between two reports of a process.
 	ReportInterval = 10 * time.Second
 	// reportKept is how long a report counts, reportForgotten when its note is deleted because its process has ended.
 	reportKept      = 4 * ReportInterval

@@ -41,6 +41,7 @@ func (r *Result) lease() LeaseRef {
 	return LeaseRef{Step: r.Step, Token: r.Token, Worker: r.Worker, At: r.At}
 }
 
+// Answer is the effect of one result.
 type Answer struct {
 	Step        task.ID
 	State       task.StepState
