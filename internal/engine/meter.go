@@ -30,7 +30,7 @@ type meter struct {
 
 var _ Observer = (*meter)(nil)
 
-// The measurements are bounded: above these numbers, new kinds are not measured, and new namespaces count as one.
+// Above these bounds, new kinds are not measured, and new namespaces count as one.
 const (
 	meteredKinds      = 10_000
 	meteredNamespaces = 200
@@ -38,7 +38,7 @@ const (
 	otherNamespaces   = "\x00others" // no namespace has this name
 )
 
-// newMeter: the engine sets clock, since and kindOf before the first transaction.
+// The engine sets clock, since and kindOf before the first transaction.
 func newMeter(next Observer, moved func(n int)) *meter {
 	return &meter{next: next, moved: moved, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{},
 		routes: map[int64]*rate.Window{},
@@ -203,7 +203,7 @@ func (m *meter) storeRate(now task.Instant) float64 {
 	return m.stored.PerSecond(now)
 }
 
-// Measured is the activity seen by the processes that share the store.
+// Measured is the activity in all processes on the store.
 type Measured struct {
 	Since                                 task.Instant // when the first process began to measure
 	CompletedLastMinute, FailedLastMinute int
@@ -271,8 +271,7 @@ func (m *meter) Analyzed(a *Analysis) {
 	}
 }
 
-// AttemptTrace implements Observer. Without an observer, the worker gets the trace context of
-// the task.
+// AttemptTrace implements Observer. Without an observer it returns parent.
 func (m *meter) AttemptTrace(parent string, step task.ID, token int64) string {
 	if m.next == nil {
 		return parent

@@ -7,27 +7,23 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Observer receives the effects of write transactions, for metrics and traces.
+// Observer receives the effects of write transactions.
 //
 // Its methods run in the goroutine of the transaction, while callers wait: they must be quick, safe for concurrent
 // use, and must not call the engine.
 type Observer interface {
-	// Committed is called once per commit. The engine reuses the Commit: an observer must not keep any part of it.
+	// Committed is called once per commit. An observer must not keep any part of the reused Commit.
 	Committed(c *Commit)
-	// Failed is called for a transaction that did not commit.
 	Failed(verb string, took time.Duration, err error)
 	// Detected is called after each cycle of the staleness detection, even if it failed.
 	Detected(d Detection)
-	// Probed is called after a round of health probes.
 	Probed(good, failed int)
-	// WorkerFailed is called for each worker that dies without heartbeats (FailedHeartbeat) or becomes unhealthy by
-	// its probes (FailedProbe).
+	// WorkerFailed is called for each worker without heartbeats (FailedHeartbeat) or with failed probes
+	// (FailedProbe).
 	WorkerFailed(reason string)
-	// Refused is called when back-pressure refuses a submission.
 	Refused(why Refusal, tasks int)
-	// Analyzed is called after each analysis of the failed tasks.
 	Analyzed(a *Analysis)
-	// AttemptTrace returns the W3C traceparent that a worker receives with a step of a task submitted under parent.
+	// AttemptTrace returns the W3C traceparent for the worker of a step whose task was submitted under parent.
 	AttemptTrace(parent string, step task.ID, token int64) string
 }
 

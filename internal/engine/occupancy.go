@@ -11,12 +11,12 @@ import (
 )
 
 // occupancy counts the steps that workers hold, so that a poll gets no more steps than its worker has free slots. It
-// adds the steps that polls took here and subtracts those that ended here. With other processes it counts in the
-// store at the interval at which it reads their changes, and sooner when a poll would get less than it requested.
+// adds steps taken and subtracts steps ended here. With other processes it also counts in the store, at the interval
+// of reading their changes, and sooner when a poll would get too little.
 //
 // A count may or may not include a step whose end is being stored. So it does not replace the number of a worker that
 // moved meanwhile, unless the last count is old; then doubtful steps count as held. An error thus leaves slots empty
-// until the next count. Only steps that other processes handed out since the last count are missing.
+// until the next count. Only other processes' hand-outs since the last count are missing.
 type occupancy struct {
 	counting sync.Mutex
 	counts   atomic.Int64
@@ -66,7 +66,7 @@ func (o *occupancy) slotsOf(worker int64) *workerSlots {
 	return p
 }
 
-// ask promises a poll up to want free slots of a worker. With block, a poll that gets none counts as waiting.
+// With block, a poll that gets none counts as waiting.
 func (o *occupancy) ask(w *task.Worker, want int, block bool) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,8 +99,8 @@ func (o *occupancy) answer(worker int64, promised, taken int) {
 	}
 }
 
-// free returns the workers whose polls wait for a free slot. since is the number of the last count before the steps
-// ended; a later one may have left them out already.
+// free returns the workers whose polls wait for a slot. since is the number of the last count before the ends; a
+// later one may exclude the steps already.
 func (o *occupancy) free(ended map[int64]int, since int64) (blocked []int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,8 +123,8 @@ func (o *occupancy) free(ended map[int64]int, since int64) (blocked []int64) {
 	return blocked
 }
 
-// leave records results that have arrived. Their slots are free while the results are stored. It returns the results
-// that had not arrived before, and whether polls wait.
+// leave frees the slots of steps whose results are being stored. It returns the results that are new, and whether
+// polls wait.
 func (o *occupancy) leave(worker int64, results []arrival) (fresh []arrival, blocked bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,7 +146,7 @@ func (o *occupancy) leave(worker int64, results []arrival) (fresh []arrival, blo
 	return fresh, p.blocked > 0
 }
 
-// stay ends leave. kept results were not stored and free nothing; the others did when their leases ended.
+// kept results were not stored and free nothing; the others' slots became free when their leases ended.
 func (o *occupancy) stay(worker int64, results []arrival, kept int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -158,14 +158,13 @@ func (o *occupancy) stay(worker int64, results []arrival, kept int) {
 	p.moved = true
 }
 
-// due reports whether the last count is older than age, and old enough to make another one cheap.
+// due reports whether another count is needed and cheap.
 func (o *occupancy) due(now task.Instant, age time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.counted == 0 || now.Sub(o.counted) >= max(age, countShare*o.took)
 }
 
-// doubt forces a count before the next poll gets steps.
 func (o *occupancy) doubt() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -180,8 +179,8 @@ func (o *occupancy) begin() {
 	}
 }
 
-// done adopts a count, but not for workers that moved meanwhile and whose last count is younger than patience. It
-// removes entries that nothing needs.
+// done adopts a count, except for workers that moved meanwhile and were counted within patience. It removes idle
+// entries.
 func (o *occupancy) done(counts map[int64]int, now task.Instant, took, patience time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,8 +192,8 @@ func (o *occupancy) done(counts map[int64]int, now task.Instant, took, patience 
 		if p.moved && p.count != 0 && now.Sub(p.adopted) < patience {
 			continue
 		}
-		// Steps taken meanwhile and steps leaving may be in the count already. Both count as held: free subtracts
-		// those that leave.
+		// The count may include steps taken meanwhile and steps leaving. Both count as held: free subtracts the
+		// latter.
 		p.held = counts[worker] + p.recent + p.leaving
 		p.count, p.adopted = number, now
 		if p.idle() {
@@ -205,10 +204,8 @@ func (o *occupancy) done(counts map[int64]int, now task.Instant, took, patience 
 }
 
 const (
-	// countShare bounds the time spent counting to one part in countShare.
 	countShare = 10
-	// countShort is the minimum age of a count before a poll that gets too little causes another: with other
-	// processes, and alone.
+	// countShort is the minimum age of a count when a poll gets too little: with other processes, and alone.
 	countShort, countShortAlone = 10 * time.Millisecond, time.Second
 )
 
@@ -228,8 +225,7 @@ func (e *Engine) bounds(w *task.Worker) bool {
 	return e.cfg.Leases.EnforceCapacity != settings.Off && w.Capacity > 0
 }
 
-// occupy promises a poll free slots of its worker. If there are fewer than requested it counts first, because the
-// number may be out of date.
+// occupy counts first if the worker has too few free slots, because the number may be out of date.
 func (e *Engine) occupy(ctx context.Context, w *task.Worker, want int, block bool) int {
 	o, now := &e.occupancy, e.instant()
 	short := countShortAlone
@@ -268,7 +264,7 @@ func (e *Engine) recount(ctx context.Context, since task.Instant) {
 	}
 }
 
-// leaving frees the slots of arrived results. The caller calls the returned function with the answers, or with nil.
+// The caller of leaving calls the returned function with the answers, or with nil.
 func (e *Engine) leaving(results []Result) func([]Answer) {
 	if e.cfg.Leases.EnforceCapacity == settings.Off {
 		return func([]Answer) {}
@@ -301,7 +297,7 @@ func (e *Engine) leaving(results []Result) func([]Answer) {
 	}
 }
 
-// freed records ended leases. since is the number of the last count before that.
+// since is the number of the last count before the ends.
 func (e *Engine) freed(ended map[int64]int, since int64) {
 	if len(ended) == 0 {
 		return

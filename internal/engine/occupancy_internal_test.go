@@ -70,8 +70,8 @@ func arrivals(tokens ...int64) (all []arrival) {
 	return all
 }
 
-// TestOccupancyCount: a step ends during a count, which may include it. There are never more free slots than ended
-// steps, and a count with nothing under way finds all.
+// A count may include a step that ends meanwhile. There are never more free slots than ended steps, and a count with
+// nothing under way finds all.
 func TestOccupancyCount(t *testing.T) {
 	t.Parallel()
 	w := &task.Worker{No: 7, Capacity: 3}

@@ -32,13 +32,12 @@ type StepAct struct {
 	Reason string
 	Expect task.Expectation
 	// Result and Metadata are JSON for complete_manually.
-	Result   []byte
-	Metadata []byte
-	// DiscardCheckpoint deletes the checkpoint of a reset step, so that it begins from the start.
+	Result            []byte
+	Metadata          []byte
 	DiscardCheckpoint bool
 }
 
-// Operate performs an operator's act on a step and stores it. The task continues automatically, also out of error.
+// Operate performs and stores an operator's act on a step. The task continues automatically, also out of error.
 // WrongState: the step is settled or its task terminal. Conflict: the step is not as expected. Invalid: lists every
 // problem. NotFound: there is no step within the key's reach.
 func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
@@ -74,7 +73,6 @@ func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepI
 	return &after, nil
 }
 
-// checkAct returns every problem visible without the step. Locations are fields of the API's request.
 func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	problems := append(CheckActor(a.Actor, a.Reason), expectFault(a.Expect, task.StepStates)...)
 	bad := func(at, fault string) {
@@ -174,7 +172,6 @@ func (u *unit) operate(w Work, a StepAct) error {
 	return u.satisfied(w, t)
 }
 
-// change applies the act. It ends a worker's lease, so the worker's later result is refused.
 func (u *unit) change(w Work, a StepAct) error {
 	s := w.Step
 	switch a.Kind {
@@ -195,8 +192,8 @@ func (u *unit) change(w Work, a StepAct) error {
 	}
 }
 
-// renewDeadline gives a task that leaves error its full duration again: the time ran while the task could not. A
-// future deadline of the submission stays. Compensation has no limit.
+// renewDeadline restarts the duration of a task that leaves error: the time ran while the task could not. A future
+// deadline of the submission stays. Compensation has no limit.
 func renewDeadline(u *unit, w Work, was task.State) error {
 	if was != task.Errored {
 		return nil

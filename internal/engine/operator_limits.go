@@ -16,12 +16,9 @@ import (
 )
 
 const (
-	// Every process has all limits in memory.
 	maxOperatorLimits = 1000
-	// maxLimitsKept bounds the limits read, including ended ones.
-	maxLimitsKept = 2 * maxOperatorLimits
-	// limitsNote is a note that changes with every change of a limit.
-	limitsNote = "limits_version"
+	maxLimitsKept     = 2 * maxOperatorLimits
+	limitsNote        = "limits_version"
 )
 
 // LimitRequest is an operator's request for a limit.
@@ -41,11 +38,11 @@ type actLimit struct {
 	Rate         string         `json:"rate,omitempty"`
 }
 
-// SetLimit limits or changes the limit of the steps of a handler or a route, which need not exist yet. Running work
-// continues, and counts. It stores an act, and reports whether the target had no limit before.
+// SetLimit sets or changes the limit of a handler or a route, which need not exist yet. Running steps continue, and
+// count. It stores an act, and reports whether the target had no limit before.
 //
-// Until other processes read a new limit (see RefreshLimits) they may begin steps of the target; a change counts for
-// all processes immediately.
+// Until other processes read a new limit (see RefreshLimits) they may begin steps of the target; a change counts
+// immediately.
 //
 // Invalid: every problem with its field. Exhausted: there are maxOperatorLimits already.
 func (e *Engine) SetLimit(ctx context.Context, r LimitRequest) (l *task.OperatorLimit, created bool, err error) {
@@ -144,7 +141,6 @@ func (e *Engine) changeLimits(ctx context.Context, verb string, change func(u *u
 		if err := change(u); err != nil {
 			return err
 		}
-		// no two changes leave the same text
 		return e.noteStore.Note(u.ctx, u.tx, limitsNote, strconv.FormatUint(rand.Uint64(), 36))
 	})
 	if err != nil {
@@ -153,7 +149,6 @@ func (e *Engine) changeLimits(ctx context.Context, verb string, change func(u *u
 	e.publish(PeerEvents{Limits: true})
 	// The limit is stored; on an error the upkeep loop reads it later.
 	_ = e.RefreshLimits(context.WithoutCancel(ctx))
-	// The same for leases that only the dispatcher has.
 	_ = e.AdoptLeases(context.WithoutCancel(ctx))
 	return nil
 }
@@ -171,8 +166,8 @@ func (e *Engine) coveredRoutes(ctx context.Context, target task.PauseTarget) (co
 	return covered, nil
 }
 
-// RefreshLimits reads the limits if they have changed. Upkeep calls it at an interval, and events of other processes
-// do. A process that misses an event follows within settings.Config.PollInterval.
+// RefreshLimits reads changed limits. Upkeep calls it at an interval, and events of other processes do. Without its
+// event, a process follows a change within settings.Config.PollInterval.
 func (e *Engine) RefreshLimits(ctx context.Context) error {
 	l := &e.limits
 	l.mu.Lock()
@@ -277,8 +272,8 @@ func nextPass(l *task.OperatorLimit, now task.Instant) task.Instant {
 	return task.Instant((l.Rate.Next(l.Bucket, nanos(now)) + 999) / 1000)
 }
 
-// LimitedBy returns the limit that lets no step of a route begin now, or nil, and up to HoldersShown tasks that hold
-// its permits.
+// LimitedBy returns the limit that now stops the steps of a route, or nil, and up to HoldersShown tasks with its
+// permits.
 func (e *Engine) LimitedBy(ctx context.Context, r *task.Route) (*OperatorLimitView, []task.ID, error) {
 	by := e.catalog.limitsOn(r.ID)
 	if len(by) == 0 {
@@ -301,7 +296,7 @@ func (e *Engine) LimitedBy(ctx context.Context, r *task.Route) (*OperatorLimitVi
 	return nil, nil, nil
 }
 
-// heldBack is heldUntil for thresholds of states: waiting under a limit does not count either.
+// Waiting under a limit does not count for thresholds of states either.
 func (e *Engine) heldBack() task.HeldUntil {
 	paused, k := e.heldUntil(), e.catalog.limits.Load()
 	if k == nil {

@@ -12,11 +12,10 @@ import (
 
 // Tasks with the same ordering key and namespace run one at a time, in the order in which they were stored. A
 // submission stores them held: their steps are pending without pending parents. GiveTurns releases the first task of
-// a key; the transaction that ends a task releases the next. A task in error keeps its turn, so that later tasks do
-// not overtake it.
+// a key; the transaction that ends a task releases the next. A task in error keeps its turn.
 //
-// Submissions lock nothing, because a caller's transaction may stay open for long. See OrderingStore for how an end
-// and a submission at the same moment find each other.
+// Submissions lock nothing, because a caller's transaction may stay open for long. See OrderingStore for simultaneous
+// ends and submissions.
 
 var turnSlot = newSlot(func(u *unit) *turns { return &turns{u: u} })
 
@@ -64,7 +63,7 @@ func (ts *turns) store() error {
 	return ts.u.e.orderingStore.AddWaiting(ts.u.ctx, ts.u.tx, ts.added, ts.u.now)
 }
 
-// pass gives the turns of ended tasks to the next ones. Their steps go through the queue.
+// The steps of released tasks go through the queue.
 func (ts *turns) pass() error {
 	if len(ts.ended) == 0 {
 		return nil
@@ -93,8 +92,7 @@ func (ts *turns) pass() error {
 	return nil
 }
 
-// give gives each key's turn to its first waiting task. It returns the settled keys: they have a running task, or
-// nobody waits.
+// give gives each key's turn to its first waiting task. It returns the keys with a running or no waiting task.
 func (ts *turns) give(keys []OrderingKey) (settled []OrderingKey, err error) {
 	rows := ts.u.e.orderingStore
 	for len(keys) > 0 {
@@ -110,8 +108,8 @@ func (ts *turns) give(keys []OrderingKey) (settled []OrderingKey, err error) {
 		keys = nil
 		live := first[:0]
 		for _, w := range first {
-			// A task that is not held got its turn since it was found, and may have ended since. Its row is not saved
-			// here, so nothing would end a second turn.
+			// A task that is not held got its turn meanwhile, and may have ended. Its row is not saved here, so
+			// nothing would end a second turn.
 			if t := ts.u.rows.tasks[w.Task]; t == nil || t.State.Terminal() || !t.Meta.Held {
 				keys, gone = append(keys, w.Key), append(gone, w.Task)
 			} else {
@@ -176,9 +174,9 @@ func (ts *turns) release(t *task.Task) error {
 
 const turnsAtOnce = 500
 
-// GiveTurns gives free turns of ordering keys to the first waiting tasks. It looks at tasks submitted since its last
-// run, and returns their number, and whether there may be more. Several processes may run it concurrently. A
-// *due.Error lists the tasks that it skipped, with the tasks behind them.
+// GiveTurns gives free turns to the first waiting tasks. It looks at tasks submitted since its last run, and returns
+// their number, and whether there may be more. Several processes may run it. A *due.Error lists skipped tasks, with
+// the tasks behind them.
 func (e *Engine) GiveTurns(ctx context.Context) (n int, more bool, err error) {
 	now := e.Now()
 	fresh, err := e.due.turns.Read(now, turnsAtOnce, func(limit int) ([]Waiting, error) {
@@ -199,7 +197,6 @@ func (e *Engine) GiveTurns(ctx context.Context) (n int, more bool, err error) {
 	return n, len(fresh) == turnsAtOnce && (n == turnsAtOnce || stepped), err
 }
 
-// giveTurnsOf uses one transaction, and returns how many tasks are settled.
 func (e *Engine) giveTurnsOf(ctx context.Context, fresh []Waiting) (known int, err error) {
 	keys := keysOf(fresh)
 	err = e.write(ctx, "give_turns", func(u *unit) error {
@@ -227,12 +224,11 @@ func (e *Engine) giveTurnsOf(ctx context.Context, fresh []Waiting) (known int, e
 	return known, nil
 }
 
-// giveTurns runs GiveTurns to the end. On an error, upkeep tries again.
 func (e *Engine) giveTurns(calls []struct{}) ([]struct{}, error) {
 	return calls, repeat(e.GiveTurns)
 }
 
-// OrderPlace returns the place of a task among those of its ordering key; zero without a key.
+// OrderPlace returns a task's place among those of its ordering key; zero without a key.
 func (e *Engine) OrderPlace(ctx context.Context, t *task.Task, namespace string) (OrderPlace, error) {
 	if t.Meta.OrderingKey == "" {
 		return OrderPlace{}, nil

@@ -13,12 +13,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Failures are counted after the commit that stores them: in memory, then grouped into one row per route and
-// fingerprint that all processes share. Settlements thus never wait for the row. A killed process loses the counts
-// that it has not stored.
+// Failures are counted after their commit: in memory, then in one row per route and fingerprint that all processes
+// share. So settlements never wait for the row. A killed process loses the counts not yet stored.
 
-// outages is this process's state besides the rows. mu guards the maps; failing is read without it, so that successes
-// cost one atomic load while nothing fails.
+// mu guards the maps; failing is read without it, so that successes cost one atomic load while nothing fails.
 type outages struct {
 	cfg settings.OutageBreaker
 
@@ -30,20 +28,17 @@ type outages struct {
 	due     atomic.Int64 // when the first probe is due; 0: never
 }
 
-// pendingBurst is a count not yet stored. It stays for a while without failures, so that successes count against
-// them.
+// pendingBurst stays for a while without failures, so that successes count against them.
 type pendingBurst struct {
 	failures, successes int
 	title               string
 	until               task.Instant
 }
 
-// More fingerprints than maxBursts are not one outage.
 const maxBursts = 1000
 
 // EventHooks store events for webhooks.
 type EventHooks interface {
-	// StoreEvents stores the events that a webhook receives, in the transaction that causes them.
 	StoreEvents(ctx context.Context, tx Tx, events ...deadletter.Event) error
 }
 
@@ -57,7 +52,6 @@ func (o *outages) counts(route int64) bool {
 	return len(o.pending[route]) > 0
 }
 
-// note reports whether there is something to store.
 func (o *outages) note(failures []burstFailure, successes map[int64]int, now task.Instant) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -117,7 +111,7 @@ type countedBurst struct {
 	failures, successes int
 }
 
-// take returns the counts in the lock order of the rows, and resets them.
+// take returns and resets the counts, in the lock order of the rows.
 func (o *outages) take() []countedBurst {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,7 +140,6 @@ func (o *outages) restore(list []countedBurst) {
 	}
 }
 
-// publish counts the outcomes of a committed unit, and applies its changes of outages in this process and the others.
 func (oo *outageOutcomes) publish() {
 	e, u := oo.u.e, oo.u
 	if len(oo.failures)+len(oo.successes) > 0 && e.outages.note(oo.failures, oo.successes, u.now) && !e.byHand {
@@ -160,8 +153,8 @@ func (oo *outageOutcomes) publish() {
 	_ = e.RefreshPauses(context.WithoutCancel(u.ctx))
 }
 
-// CountBursts stores the counts of this process, and opens the outages that follow. The engine calls it after each
-// failure; upkeep repeats it after errors.
+// CountBursts stores counts, and opens outages. The engine calls it after each failure; upkeep repeats it after
+// errors.
 func (e *Engine) CountBursts(ctx context.Context) error {
 	if e.outages.failing.Load() == 0 {
 		return nil
@@ -244,7 +237,6 @@ func (oo *outageOutcomes) count(c *countedBurst) error {
 	return tellEvent(u, deadletter.OutageHappened(deadletter.EventOutageOpened, o, u.now))
 }
 
-// firstOutage orders by the time of the next probe.
 func firstOutage(a, b *task.Outage) int {
 	return cmp.Or(cmp.Compare(a.NextProbeAt, b.NextProbeAt), cmp.Compare(a.RouteID, b.RouteID))
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A route with an open outage lets one probe step through at a time. A poll whose worker serves the route reserves
-// the probe in the outage's row, claims a step, and makes it the probe. A process killed in between leaves a
-// reservation and a lease, which both expire.
+// A route with an open outage lets one probe through at a time. A poll reserves the probe in the outage's row, claims
+// a step, and makes it the probe. A process killed in between leaves a reservation and a lease, which both expire.
 
 func (e *Engine) noteProbes(c *closures) {
 	now, first := e.instant(), int64(0)
@@ -34,7 +33,6 @@ func (c *catalog) outageOf(route int64) *task.Outage {
 	return c.closures.Load().outages[route]
 }
 
-// dueProbes returns the outages with due probes on routes that no pause closes, by time.
 func (e *Engine) dueProbes() []*task.Outage {
 	now := e.instant()
 	if !e.outages.isDue(now) {
@@ -52,8 +50,7 @@ func (e *Engine) dueProbes() []*task.Outage {
 	return list
 }
 
-// probeFor lets a poll take a due probe that its worker serves. One poll at a time looks; the others continue
-// without.
+// probeFor lets a poll take a due probe. One poll at a time looks; the others continue without.
 func (e *Engine) probeFor(ctx context.Context, p *poller) ([]Lease, error) {
 	if e.outages.due.Load() == 0 || p.idle || p.served == nil || !e.outages.isDue(e.instant()) {
 		return nil, nil
@@ -73,7 +70,6 @@ func (e *Engine) probeFor(ctx context.Context, p *poller) ([]Lease, error) {
 	return nil, nil
 }
 
-// probe takes the probe of an outage, unless another process was first. There may be no step.
 func (e *Engine) probe(ctx context.Context, p *poller, o *task.Outage) ([]Lease, error) {
 	no, err := e.reserveProbe(ctx, o)
 	if err != nil || no == 0 {
@@ -96,8 +92,7 @@ func (e *Engine) probe(ctx context.Context, p *poller, o *task.Outage) ([]Lease,
 	return leases, err
 }
 
-// reserveProbe reserves the probe in the outage's row, and returns its number; 0: not due. Steps are locked before
-// outages, as everywhere.
+// reserveProbe returns the probe's number; 0: not due. Steps are locked before outages, as everywhere.
 func (e *Engine) reserveProbe(ctx context.Context, known *task.Outage) (no int64, err error) {
 	rules := e.outages.rules()
 	err = e.write(ctx, "reserve_probe", func(u *unit) error {
@@ -125,8 +120,7 @@ func (e *Engine) reserveProbe(ctx context.Context, known *task.Outage) (no int64
 	return no, err
 }
 
-// beginProbe makes the claimed step the probe, or ends the reservation without one. It reports whether the
-// reservation was in force.
+// beginProbe makes the step the probe, or ends the reservation. It reports whether the reservation was in force.
 func (e *Engine) beginProbe(ctx context.Context, id task.ID, no int64, leases []Lease) (kept bool, err error) {
 	rules := e.outages.rules()
 	err = e.write(ctx, "begin_probe", func(u *unit) error {
@@ -146,7 +140,7 @@ func (e *Engine) beginProbe(ctx context.Context, id task.ID, no int64, leases []
 	return kept && err == nil, err
 }
 
-// WakeProbers wakes a waiting poll for each due probe. Upkeep calls it in every process, at an interval.
+// WakeProbers wakes a waiting poll for each due probe. Upkeep calls it in every process.
 func (e *Engine) WakeProbers() {
 	for _, o := range e.dueProbes() {
 		if r := e.catalog.routeByID(o.RouteID); r != nil {

@@ -13,13 +13,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// An outage closes a route because many attempts failed there with one fingerprint. See closures for its effect,
-// outage_bursts.go for its beginning, and outage_probes.go for its end.
+// An outage closes a route after many failures with one fingerprint. See closures for its effect, outage_bursts.go
+// for its beginning, and outage_probes.go for its end.
 
 const (
-	// A route has one open outage at most.
-	maxOpenOutages = 10_000
-	// outagesKept is how long closed outages are stored.
+	maxOpenOutages   = 10_000
 	maxClosedOutages = 10_000
 	outagesKept      = 30 * 24 * time.Hour
 )
@@ -46,7 +44,7 @@ func outageAct(kind string, o *task.Outage, actor, reason string, now task.Insta
 	return act, nil
 }
 
-// readOutages also reads outages closed recently: limits on time count from their ends.
+// Limits on time count from the ends of closed outages, so readOutages includes recent ones.
 func (e *Engine) readOutages(ctx context.Context) ([]*task.Outage, error) {
 	open, err := e.outageStore.Outages(ctx, OutageFilter{State: OutageOpen, Limit: maxOpenOutages})
 	if err != nil {
@@ -106,8 +104,8 @@ func (e *Engine) Outage(ctx context.Context, id task.ID) (*task.Outage, error) {
 
 func noOutage(id task.ID) error { return task.Errorf(task.NotFound, "there is no outage %s", id) }
 
-// CloseOutage closes an outage, with an act. A running probe continues like any attempt. NotFound: there is no such
-// outage. Conflict: it is not as expected. WrongState: it is closed. Invalid: every problem with its field.
+// CloseOutage closes an outage, with an act. A running probe continues. NotFound: there is no such outage. Conflict:
+// it is not as expected. WrongState: it is closed. Invalid: every problem with its field.
 func (e *Engine) CloseOutage(ctx context.Context, id task.ID, actor, reason string, version int64,
 ) (*task.Outage, error) {
 	if problems := check.Renamed(CheckActor(actor, reason), "/actor", "/closed_by"); len(problems) > 0 {

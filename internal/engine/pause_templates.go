@@ -11,7 +11,7 @@ import (
 )
 
 // Templates share routes, so a pause of a template closes none. Its steps are parked when they become ready or are
-// claimed. After the pause ReleasePaused returns them in batches.
+// claimed; ReleasePaused returns them in batches.
 
 func (c *closures) templatePause(t *task.Template) *task.Pause {
 	if !c.templates || t == nil || t.Adhoc {
@@ -47,8 +47,8 @@ func park(u *unit, s *task.Step) (bool, error) {
 	return true, s.Park(task.ParkedTemplate(s.DefID), u.order)
 }
 
-// parkPaused parks the steps of a claim with paused templates, and returns the others. It precedes the limits of
-// operators, so that parked steps use no permits.
+// parkPaused returns the steps that it does not park. It precedes the limits of operators, so that parked steps use
+// no permits.
 func (rs *readySteps) parkPaused(works []Work) (others []Work, err error) {
 	u := rs.u
 	if !u.e.catalog.closures.Load().templates {
@@ -91,9 +91,9 @@ func parkReady(u *unit, steps []Work) error {
 // released holds the ends of pauses after which nothing is parked, by template.
 type released map[task.PauseTarget]task.Instant
 
-// ReleasePaused returns up to about limit parked steps of ended pauses to their routes. It returns how many; fewer
-// than limit means that there are no more. It is idempotent after a crash. One process at a time should call it. A
-// *due.Error lists skipped steps.
+// ReleasePaused returns up to about limit parked steps of ended pauses to their routes, and their number; fewer than
+// limit means that there are no more. A crash loses nothing: parked steps are found again. One process at a time
+// should call it. A *due.Error lists skipped steps.
 func (e *Engine) ReleasePaused(ctx context.Context, limit int) (total int, stepped error) {
 	c := e.catalog.closures.Load()
 	for target, ended := range c.ended {
@@ -119,9 +119,7 @@ func (e *Engine) ReleasePaused(ctx context.Context, limit int) (total int, stepp
 }
 
 const (
-	// releaseAfter is how long after a pause its steps are searched.
-	releaseAfter = clockSlack / 60
-	// maxReleasedVersions bounds the versions of a template that are searched.
+	releaseAfter        = clockSlack / 60
 	maxReleasedVersions = 1000
 )
 

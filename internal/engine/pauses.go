@@ -24,14 +24,11 @@ import (
 const (
 	// Every process has all pauses in memory. maxPausesOf bounds one namespace, so that a key limited to it does not
 	// use up all.
-	maxPauses   = 10_000
-	maxPausesOf = 1000
-	// maxPausesKept bounds the pauses read, including ended ones.
+	maxPauses     = 10_000
+	maxPausesOf   = 1000
 	maxPausesKept = 2 * maxPauses
-	// pauseKept is how long an ended pause is remembered.
-	pauseKept = 30 * 24 * time.Hour
-	// pausesNote is a note that changes with every change of a pause, so that one short read shows whether a process
-	// is up to date.
+	pauseKept     = 30 * 24 * time.Hour
+	// pausesNote changes with every change of a pause, so that one short read shows whether a process is up to date.
 	pausesNote = "pauses_version"
 )
 
@@ -62,9 +59,9 @@ type actTarget struct {
 	Until        ActTime        `json:"until,omitzero"`
 }
 
-// Pause holds back the steps of a target, which need not exist yet, until a time or ResumePaused. Pausing a paused
-// target changes actor, reason and end, not the beginning. It stores an act, and reports whether the target was not
-// paused before.
+// Pause holds back the steps of a target, which need not exist yet, until a time or ResumePaused. Pausing again
+// changes actor, reason and end, not the beginning. It stores an act, and reports whether the target was not paused
+// before.
 //
 // When Pause returns, only claims under way hand out steps of the target in this process. Other processes follow: see
 // RefreshPauses.
@@ -116,8 +113,8 @@ func tooManyPauses(are string) error {
 		Hint: "resume what need not wait, or pause the handlers or the namespace as a whole"}
 }
 
-// ResumePaused ends the pause of one target, not wider ones that cover it, and stores the act. NotFound: the target
-// is not paused. Invalid: every problem with its field.
+// ResumePaused ends the pause of one target, not wider ones, and stores the act. NotFound: the target is not paused.
+// Invalid: every problem with its field.
 func (e *Engine) ResumePaused(ctx context.Context, target task.PauseTarget, actor, reason string) (*task.Pause, error) {
 	problems := append(target.Faults(), check.Renamed(CheckActor(actor, reason), "/actor", "/resumed_by")...)
 	if len(problems) > 0 {
@@ -167,9 +164,7 @@ func actOnPause(u *unit, kind string, p *task.Pause, actor, reason string) error
 	return nil
 }
 
-// closuresChanged makes all processes read pauses and outages again.
 func (e *Engine) closuresChanged(u *unit) error {
-	// no two changes leave the same text
 	return e.noteStore.Note(u.ctx, u.tx, pausesNote, strconv.FormatUint(rand.Uint64(), 36))
 }
 
@@ -189,8 +184,8 @@ func (e *Engine) changePauses(ctx context.Context, verb string, change func(u *u
 	return nil
 }
 
-// RefreshPauses reads changed pauses and outages, and applies those that have begun or ended. Upkeep calls it at an
-// interval, and events of other processes do. A process that misses an event follows within
+// RefreshPauses reads changed pauses and outages, and applies begun and ended ones. Upkeep calls it at an interval,
+// and events of other processes do. Without its event, a process follows a change within
 // settings.Config.PollInterval.
 func (e *Engine) RefreshPauses(ctx context.Context) error {
 	p := &e.pauses
@@ -221,15 +216,15 @@ func (e *Engine) RefreshPauses(ctx context.Context) error {
 	return nil
 }
 
-// forget makes the next refresh read the pauses. Until then they stay in force.
+// forget makes the next refresh read the pauses, which stay in force until then.
 func (p *pauses) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.read = false
 }
 
-// EndPauses stores the end of up to limit pauses, with an act of the system, and deletes up to limit old ones. It
-// returns their number. A pause ends in time without this. A *due.Error lists skipped pauses.
+// EndPauses stores the end of up to limit pauses, with an act of the system, deletes up to limit old ones, and
+// returns their number. The ends take effect without it. A *due.Error lists skipped pauses.
 func (e *Engine) EndPauses(ctx context.Context, limit int) (int, error) {
 	now := e.instant()
 	e.pauses.mu.Lock()

@@ -76,8 +76,7 @@ func TestClaimOfManyPaused(t *testing.T) {
 	}
 }
 
-// TestPausesAreBounded: a namespace has a smaller bound than all together. A paused target can be paused again, and a
-// resume makes room.
+// TestPausesAreBounded: a namespace has its own bound. A paused target can be paused again, and a resume makes room.
 func TestPausesAreBounded(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t, engine.Options{})

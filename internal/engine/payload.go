@@ -1,7 +1,7 @@
 package engine
 
-// A poll's answer is bounded in bytes like a page. Sizes are known only after reading, so the mean of earlier ones
-// decides how many steps are read.
+// A poll's answer is bounded in bytes. Sizes are known only after reading, so the mean of earlier ones decides how
+// many steps are read.
 
 func (l *Lease) payload() int {
 	n := len(l.Task.Context) + len(l.Checkpoint)
@@ -11,7 +11,6 @@ func (l *Lease) payload() int {
 	return n
 }
 
-// fit estimates how many steps of these routes fit a number of bytes: at least one.
 func (s *servedRoutes) fit(bytes int) int {
 	mean := int(s.meanPayload.Load())
 	if mean == 0 {
@@ -20,10 +19,9 @@ func (s *servedRoutes) fit(bytes int) int {
 	return max(bytes/mean, 1)
 }
 
-// maxFit is fit without a bound.
 const maxFit = 1 << 30
 
-// within splits leases into those that fit a number of bytes, at least one, and the rest. It records their sizes.
+// within returns at least one lease, and records sizes.
 func (s *servedRoutes) within(leases []Lease, bytes int) (kept, rest []Lease) {
 	size := 0
 	kept = leases

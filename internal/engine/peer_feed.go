@@ -16,9 +16,8 @@ const (
 	drainPatience = 50 * time.Millisecond
 )
 
-// ListenTo begins to listen: the listener receives everything committed after ListenTo returns. The caller must call
-// Close. NotFound: a task does not exist. TooLarge: more than feed.MaxTasks tasks. Invalid: UntilSettled without
-// tasks.
+// ListenTo returns a listener that receives everything committed afterwards. The caller must call Close. NotFound: a
+// task does not exist. TooLarge: more than feed.MaxTasks tasks. Invalid: UntilSettled without tasks.
 func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, error) {
 	if len(f.Tasks) > feed.MaxTasks {
 		return nil, &task.Error{Code: task.TooLarge,
@@ -100,8 +99,7 @@ func (e *Engine) followPeerFeeds(ctx context.Context) error {
 	return nil
 }
 
-// PublishFeed sends the changes committed here to other processes, if one listens. They learn of a gap if sending
-// fails.
+// PublishFeed sends the changes committed here to listening processes. They learn of a gap if sending fails.
 func (e *Engine) PublishFeed(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil

@@ -13,16 +13,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Processes exchange their measurements by notes every few seconds: rates and counts are those of the cluster, late
-// by at most that time.
+// Processes exchange their measurements by notes every few seconds, so rates and counts are those of the cluster,
+// slightly late.
 
-// peerReports holds the measurements of the other processes, replaced as a whole.
 type peerReports struct {
 	mu      sync.Mutex
 	reports []report
 }
 
-// Other versions of the program read a report's JSON during an upgrade: fields are only added.
+// Other versions read a report's JSON during an upgrade: fields are only added.
 type report struct {
 	At         task.Instant              `json:"at"`
 	Since      task.Instant              `json:"since"`
@@ -32,7 +31,6 @@ type report struct {
 	Routes     map[int64]int             `json:"routes,omitempty"` // steps handed out in the last minute, by route
 }
 
-// measuredCounts covers the last minute and the last hour.
 type measuredCounts struct {
 	Completed  int `json:"c,omitempty"`
 	Failed     int `json:"f,omitempty"`
@@ -46,7 +44,7 @@ type measuredCounts struct {
 const (
 	// ReportInterval is the time between two reports of a process.
 	ReportInterval = 10 * time.Second
-	// reportKept is how long a report counts, reportForgotten when its note is deleted because its process has ended.
+	// reportForgotten is the age at which the note of an ended process is deleted.
 	reportKept      = 4 * ReportInterval
 	reportForgotten = time.Hour
 	reportPrefix    = "measured/"
@@ -54,8 +52,7 @@ const (
 	reportedRoutes  = 200
 )
 
-// ShareMeasurements stores the measurements of this process and reads those of others. It does nothing on a store of
-// one process.
+// ShareMeasurements stores the measurements of this process and reads those of others, if there can be any.
 func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -88,8 +85,7 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 
 func (r *report) quiet() bool { return len(r.Kinds)+len(r.Namespaces)+r.Probes == 0 }
 
-// update adopts notes and returns the keys of ended processes, sorted so that two processes delete them in the same
-// order and cannot deadlock.
+// update adopts notes and returns the keys of ended processes, sorted against deadlocks between deleting processes.
 func (o *peerReports) update(notes map[string]string, own string, now task.Instant) (gone []string) {
 	var reports []report
 	for key, text := range notes {
@@ -122,7 +118,6 @@ func (o *peerReports) each(now task.Instant, fn func(r *report)) {
 	}
 }
 
-// rateOf returns the steps per second that workers of a kind take from other processes.
 func (o *peerReports) rateOf(kind string, now task.Instant) (rate float64) {
 	o.each(now, func(r *report) { rate += r.Kinds[kind] })
 	return rate
@@ -194,7 +189,6 @@ func (m *meter) report(now task.Instant) report {
 	return r
 }
 
-// keepHighest keeps the n highest values.
 func keepHighest[K, V cmp.Ordered](of map[K]V, n int) {
 	highest := slices.SortedFunc(maps.Keys(of), func(a, b K) int {
 		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
@@ -210,7 +204,7 @@ func (e *Engine) measured(now task.Instant, pass func(namespace string) bool) Me
 	return t.measured()
 }
 
-// drainRate returns the steps per second handed to workers in the last minute.
+// drainRate is steps per second in the last minute.
 func (e *Engine) drainRate(now task.Instant) float64 {
 	return float64(e.measured(now, passing(nil)).HandedLastMinute) / 60
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Changes by other processes arrive as events, which are quick and may be lost, and by upkeep's polling. PeerEvents
-// only name the rows to read.
+// Changes by other processes arrive as events, which may be lost, and by upkeep's polling. PeerEvents only name the
+// rows to read.
 
 // Shared reports whether other processes may use the store. If not, the verbs in this file do nothing.
 func (e *Engine) Shared() bool { return e.cluster != nil }
@@ -28,8 +28,8 @@ func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (boo
 	return e.cluster.Turn(ctx, loop, hold)
 }
 
-// Resume must be called after the store was out of reach long enough to lose heartbeats: no lease expires for the
-// length of a lease. Processes that open within that time read this from the store.
+// Resume must be called after an outage of the store that lost heartbeats: no lease expires for the length of a
+// lease. Processes that open within that time read this from the store.
 func (e *Engine) Resume(ctx context.Context) error {
 	until := e.instant().Add(e.cfg.Leases.Lease())
 	e.graceUntil.Store(int64(until))
@@ -44,7 +44,7 @@ func (e *Engine) Resume(ctx context.Context) error {
 // graceNote has the time until which no lease expires.
 const graceNote = "grace"
 
-// learnGrace adopts the grace of other processes. It ignores a malformed note.
+// learnGrace ignores a malformed note.
 func (e *Engine) learnGrace(ctx context.Context) error {
 	text, err := e.noteStore.FindNote(ctx, graceNote)
 	if err != nil {
@@ -58,14 +58,13 @@ func (e *Engine) learnGrace(ctx context.Context) error {
 // grace is the time by which delayed heartbeats must arrive.
 func (e *Engine) grace() task.Instant { return task.Instant(e.graceUntil.Load()) }
 
-// Arriving reports whether this engine or its store was absent a moment ago, so that tasks and workers bear no
-// consequences.
+// Arriving reports whether this engine or its store was recently absent, without consequences for tasks and workers.
 func (e *Engine) Arriving() bool { return e.instant() < e.grace() }
 
 // absence is the time without a turn of any process after which nobody received heartbeats.
 func (e *Engine) absence() time.Duration { return max(10*time.Second, 3*e.cfg.UpkeepInterval) }
 
-// arrive begins a grace in a new engine, unless other processes have received heartbeats all the time.
+// arrive begins a grace, unless other processes have received heartbeats all the time.
 func (e *Engine) arrive(ctx context.Context) error {
 	if e.cluster != nil {
 		last, err := e.cluster.LastTurn(ctx)
@@ -85,15 +84,14 @@ func (e *Engine) publish(n PeerEvents) {
 	}
 }
 
-// publishReady sends the routes on which a transaction left ready steps.
 func (e *Engine) publishReady(u *unit) {
 	if e.cluster != nil && len(u.wake.queued) > 0 {
 		e.cluster.Publish(PeerEvents{Routes: slices.Sorted(maps.Keys(u.wake.queued))})
 	}
 }
 
-// SubscribePeers blocks and gathers events of other processes for HandlePeerEvents, until ctx ends or the connection
-// is lost; it returns the reason.
+// SubscribePeers gathers events of other processes for HandlePeerEvents, until ctx ends or the connection is lost; it
+// returns the reason.
 func (e *Engine) SubscribePeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -111,7 +109,7 @@ func (e *Engine) SubscribePeers(ctx context.Context) error {
 // PeerEvents receives when there are events for HandlePeerEvents.
 func (e *Engine) PeerEvents() <-chan struct{} { return e.peerEvents.notify }
 
-// HandlePeerEvents reads the rows that the events name. PollPeers finds those that it misses because of an error.
+// HandlePeerEvents reads the rows that the events name. After an error, PollPeers finds them.
 func (e *Engine) HandlePeerEvents(ctx context.Context) error {
 	n := e.peerEvents.take()
 	if e.cluster == nil {
@@ -152,8 +150,7 @@ func (e *Engine) HandlePeerEvents(ctx context.Context) error {
 	return e.pollReady(ctx, waiting)
 }
 
-// handleWorkerEvents reads workers whose polls wait here, and ends the polls of leaving ones. Others are read when
-// they poll.
+// Workers without a waiting poll are read when they poll.
 func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struct{}) error {
 	if len(workers) == 0 {
 		return nil
@@ -175,7 +172,7 @@ func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struc
 }
 
 // PollPeers finds changes by other processes without their events: the order, new routes, ready steps, settled tasks.
-// If the store is out of reach all waiters get an error, because another process may still reach it.
+// Without the store all waiters get an error, because another process may still reach it.
 func (e *Engine) PollPeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -192,7 +189,7 @@ func (e *Engine) PollPeers(ctx context.Context) error {
 	return err
 }
 
-// pollRoutes reads one page of routes, so that a new route is found within a few rounds even if its event is lost.
+// pollRoutes reads one page, so that a new route is found within a few rounds without its event.
 func (e *Engine) pollRoutes(ctx context.Context) error {
 	if err := e.catalog.loadNextPage(ctx); err != nil {
 		return fmt.Errorf("look for new routes: %w", err)
@@ -201,10 +198,8 @@ func (e *Engine) pollRoutes(ctx context.Context) error {
 }
 
 const (
-	// maxOccupied bounds the ready steps counted on a route.
 	maxOccupied = 1000
-	// maxAsked bounds the tasks of one query.
-	maxAsked = 5000
+	maxAsked    = 5000
 )
 
 func (e *Engine) pollReady(ctx context.Context, routes []int64) error {

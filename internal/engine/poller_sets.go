@@ -20,9 +20,8 @@ type sharedSet struct {
 }
 
 const (
-	// maxNarrow is the number of routes up to which a poller is in the set of each.
 	maxNarrow = 256
-	// maxNarrowSets bounds the kept sets, including empty ones, because a poller usually returns soon.
+	// Empty sets count too: a poller usually returns soon.
 	maxNarrowSets = 4096
 )
 
@@ -30,8 +29,7 @@ func newPollerSets() pollerSets {
 	return pollerSets{narrow: map[int64]map[*poller]struct{}{}, sweepAt: maxNarrowSets, wide: map[*int64]*sharedSet{}}
 }
 
-// noRoute is the route of a poller that serves none yet, so that wakeAll finds it when one is added. Real keys begin
-// at 1.
+// noRoute is the route of a poller without routes, so that wakeAll finds it. Real keys begin at 1.
 const noRoute = 0
 
 func (p *poller) keys() []int64 {
@@ -89,7 +87,7 @@ func (s *pollerSets) remove(p *poller) {
 	}
 }
 
-// on yields the pollers of a route, those with few routes first. The caller may remove them meanwhile.
+// on yields pollers with few routes first. The caller may remove them meanwhile.
 func (s *pollerSets) on(route int64) iter.Seq[*poller] {
 	return func(yield func(*poller) bool) {
 		for p := range s.narrow[route] {

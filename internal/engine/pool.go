@@ -10,13 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// pool is a route with the routes that share its workers, who take the steps of all in one order. It is immutable.
+// pool is a route with the routes that share its workers, which take the steps of all in one order. It is immutable.
 type pool struct {
 	routes []int64 // sorted, with the route itself
 	kinds  []*servedRoutes
 }
 
-// pools caches the pools of routes, which seldom change and which each submission through the queue API reads.
+// Routes seldom change, and each submission through the queue API reads pools.
 type pools struct {
 	stale atomic.Bool // a worker has registered
 
@@ -32,7 +32,7 @@ const poolsKept = time.Second
 // Above maxPooled routes, a position is a minimum.
 const maxPooled = 500
 
-// pool holds mu during the read, so that concurrent submissions share it. A route without workers has its own pool.
+// pool holds mu during the read, so that concurrent submissions share it.
 func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
 	p, now := &e.pools, e.instant()
 	p.mu.Lock()
@@ -79,7 +79,7 @@ func (e *Engine) readPools(ctx context.Context, now task.Instant) error {
 	return nil
 }
 
-// ahead counts up to manyAhead steps ahead of a step; least reports that there may be more.
+// ahead counts up to manyAhead steps; least reports that there may be more.
 func (e *Engine) ahead(ctx context.Context, p *pool, s *task.Step) (n int, least bool, err error) {
 	routes := p.routes
 	if len(routes) > maxPooled {
@@ -91,7 +91,6 @@ func (e *Engine) ahead(ctx context.Context, p *pool, s *task.Step) (n int, least
 	return n, least || n >= manyAhead, err
 }
 
-// rate is in steps per second; 0 when not known.
 func (e *Engine) rate(p *pool) float64 {
 	now, total := e.instant(), 0.0
 	for _, k := range p.kinds {

@@ -76,7 +76,7 @@ func (c *crew) put(n int, handler, priority string) (*task.Step, string) {
 	return last, fmt.Sprintf("%d %s", single.Ahead+1, single.Wait.Round(100*time.Millisecond))
 }
 
-// A place counts the steps of all routes that the workers take first, and the wait is the time for them.
+// A place counts the steps of all shared routes, and the wait is the time for them.
 func TestPlaceAmongSharedRoutes(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
@@ -122,7 +122,6 @@ func TestPlaceAmongSharedRoutes(t *testing.T) {
 	}
 }
 
-// Steps of one call on shared routes are behind each other.
 func TestPlacesOfOneCall(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)

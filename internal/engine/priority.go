@@ -37,7 +37,7 @@ func (e *Engine) PriorityName(level int) string {
 	return strconv.Itoa(level)
 }
 
-// PriorityText returns the submitted priority of a task that still has its level, else the level's name.
+// PriorityText returns the submitted priority of a task with its original level, else the level's name.
 func (e *Engine) PriorityText(t *task.Task) string {
 	if text := t.Meta.Priority; text != "" {
 		if level, ok := e.Level(text); ok && level == t.Priority {

@@ -35,8 +35,8 @@ type Probe struct {
 
 const maxFault = 500
 
-// Probed records a round of probes, and returns the workers whose state it changed. Failures in a row make a worker
-// unhealthy: it gets no more steps and keeps the held ones. A success makes it active.
+// Probed records a round of probes, and returns the workers whose state it changed. An unhealthy worker, after
+// failures in a row, gets no more steps and keeps the held ones. A success makes it active.
 func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, error) {
 	var changes []workerChange
 	failed := 0

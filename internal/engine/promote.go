@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// PromotionRange is a snapshot of a part of a route's queue whose steps all need another key. Promote takes the steps
-// still there.
+// PromotionRange is a snapshot of a part of a route's queue whose steps need another key. Promote takes those still
+// there.
 type PromotionRange struct {
 	route int64
 	after Position
@@ -17,8 +17,8 @@ type PromotionRange struct {
 	batch int
 }
 
-// Overdue returns the ranges of steps to promote. A band of a queue is in the order of waits, so it reads only the
-// first step of each band, whatever the length.
+// Overdue returns the ranges of steps to promote. A queue's bands are ordered by wait, so it reads only the first
+// step of each.
 func (e *Engine) Overdue(ctx context.Context) ([]PromotionRange, error) {
 	routes, err := e.occupiedRoutes(ctx)
 	if err != nil {
@@ -62,12 +62,12 @@ func (e *Engine) occupiedRoutes(ctx context.Context) ([]int64, error) {
 	return occupied, nil
 }
 
-// overdueOn goes down from the highest level and skips empty ones, so it reads one step per level in use.
+// overdueOn goes down from the highest level, and reads one step per level in use.
 func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduling,
 	now task.Instant,
 ) ([]PromotionRange, error) {
 	if order.Mode == task.Aging {
-		// The cap is part of the keys. A step that another process keyed by an older order would stay behind forever.
+		// The cap is part of the keys. Without this, a step with an older order's key would stay behind forever.
 		foreign := task.StrictKey(task.MaxPriority-1, 0)
 		head, err := e.queuePlaces.First(ctx, route, foreign)
 		if err != nil || head == nil {
@@ -93,7 +93,7 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 	return found, nil
 }
 
-// promotionBatch bounds a transaction that moves steps. Promotions to the highest level have a separate bound.
+// Promotions to the highest level have a separate bound.
 func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task.Instant) int {
 	to := task.KeyLevel(order.KeyAt(head.Priority, head.ReadyAt, now))
 	if to >= e.cfg.Priorities[0].Level {
@@ -102,8 +102,8 @@ func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task
 	return e.cfg.Scheduling.PromotionBatch
 }
 
-// Promote gives up to a batch of steps of a range their current positions, and returns their number and whether there
-// may be more. One process at a time should call it. rekey uses the order in force, even if it has changed since.
+// Promote gives up to a batch of a range their current positions, and returns their number and whether there may be
+// more. One process at a time should call it. rekey uses the present order.
 func (e *Engine) Promote(ctx context.Context, s PromotionRange) (n int, more bool, err error) {
 	err = e.write(ctx, "promote", func(u *unit) error {
 		steps, err := u.tx.Between(u.ctx, s.route, s.after, s.upTo, s.batch)

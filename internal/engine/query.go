@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TemplateOf returns a template. One that was deleted or is unreadable has a stand-in without steps, with the reason
-// in Unread.
+// TemplateOf returns a template. A deleted or unreadable one has a stand-in without steps, with the reason in Unread.
 func (e *Engine) TemplateOf(ctx context.Context, def int64) (*task.Template, error) {
 	return e.catalog.template(ctx, def, e.store.FindTemplateByDef)
 }
@@ -62,7 +61,6 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 	}
 }
 
-// findTask returns a task within the request's reach, or NotFound.
 func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil {
@@ -127,8 +125,8 @@ func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.S
 	return out, nil
 }
 
-// ListSteps returns all steps of a task by ordinal, or NotFound, with results, if requested, in template order up to
-// the bytes of a page. omitted are the steps without their results.
+// ListSteps returns all steps of a task by ordinal, or NotFound, with requested results in template order up to the
+// bytes of a page. omitted are the steps without their results.
 func (e *Engine) ListSteps(ctx context.Context, id task.ID,
 	results bool,
 ) (t *task.Task, steps []*task.Step, omitted map[task.ID]bool, err error) {
@@ -169,8 +167,7 @@ type Records struct {
 	Acts     []task.Act
 }
 
-// Records returns attempts, events and acts of a task, oldest first. They are not one snapshot: later lists may have
-// more.
+// Records returns attempts, events and acts of a task, oldest first. Later lists may be more recent.
 func (e *Engine) Records(ctx context.Context, id task.ID) (Records, error) {
 	var r Records
 	var err error

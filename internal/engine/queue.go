@@ -20,7 +20,6 @@ type queueClaims interface {
 	begin(ctx context.Context, wait bool) error
 	// phase identifies the claimPhase. A claim that found nothing repeats if it has changed.
 	phase() claimPhase
-	// claim serves many pollers.
 	claim(calls []*poller) ([][]Lease, error)
 	// renew starts or renews leases; stored does so for those in the store.
 	renew(verb string, calls []leaseCall, stored func([]leaseCall) ([][]LeaseAnswer, error)) ([][]LeaseAnswer, error)
@@ -28,7 +27,6 @@ type queueClaims interface {
 	leasesElsewhere() bool
 }
 
-// claimPhase is a period in which steps are claimed from one place.
 type claimPhase struct {
 	inStore bool
 	epoch   int64 // 0: no claims; see coordinator
@@ -42,22 +40,18 @@ type queueCounts interface {
 	readyCounts(ctx context.Context, limit int) (map[int64]int, error)
 	// readyOn requires a store shared by several processes.
 	readyOn(ctx context.Context, routes []int64) (map[int64]int, error)
-	// held counts the leases outside of the store, by worker.
 	held(ctx context.Context) (map[int64]int, error)
-	// holds returns up to limit leases outside of the store, the first to expire first.
+	// holds returns up to limit leases outside of the store by expiry.
 	holds(ctx context.Context, limit int) ([]Hold, error)
-	// heldBy returns the steps of a worker's leases outside of the store.
 	heldBy(ctx context.Context, worker int64) ([]task.ID, error)
-	// show applies leases outside of the store to steps. On an error the steps stay unchanged.
+	// On an error the steps stay unchanged.
 	show(ctx context.Context, steps []*task.Step)
 }
 
 type queueUnits interface {
-	// attach precedes every read of a unit.
 	attach(u *unit)
-	// loadHolds gives a unit the leases on steps that the store shows as ready.
 	loadHolds(u *unit, works []Work)
-	// handsOut reports whether a unit may hand out steps of the store. The unit must release the permit.
+	// A unit that may hand out steps of the store must release the permit.
 	handsOut() (permit, bool)
 	// becameReady and rekeyed report steps with a new position.
 	becameReady(u *unit, w Work)
@@ -124,7 +118,7 @@ func (q storeQueue) rekeyed(*unit, *task.Step, int64)                 {}
 func (q storeQueue) flush()                                           {}
 func (q storeQueue) forget()                                          {}
 
-// The permit keeps other processes from handing out the same steps until the unit commits.
+// The permit keeps other processes from handing out the same steps before the commit.
 func (q storeQueue) handsOut() (permit, bool) {
 	if q.e.coordinator == nil {
 		return permit{}, true

@@ -12,8 +12,8 @@ type QueueCensus struct {
 	Levels []LevelCensus // levels with steps and named levels; highest first
 	// Scores are percentiles of sort keys, in seconds; meaningless without ready steps.
 	Scores Percentiles
-	// MaxWait is the longest wait in this order; 0: no bound. AtRisk counts the steps that have waited for over 80 %
-	// of it, Overdue all of it.
+	// MaxWait is the longest wait in this order; 0: no bound. AtRisk counts the steps beyond 80 % of it, Overdue
+	// beyond it.
 	MaxWait         time.Duration
 	AtRisk, Overdue int
 }

@@ -20,7 +20,6 @@ func (endlessQueues) ReadySample(ctx context.Context, _, _ int) ([]engine.ReadyS
 	return nil, ctx.Err()
 }
 
-// A queue too long to count does not look like a store that is down.
 func TestCensusInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

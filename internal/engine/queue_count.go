@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine/feed"
 )
 
-// countOf caches the count of namespaces in a sample. Listeners ask every second, mostly for the same namespaces,
-// while a sample lasts longer.
+// countOf caches counts by namespaces. Listeners ask every second, mostly for the same ones, while a sample lasts
+// longer.
 func (e *Engine) countOf(g *queueSample, namespaces []string) *feed.QueueCount {
 	// A namespace has no line break.
 	key := strings.Join(namespaces, "\n")

@@ -21,8 +21,7 @@ type QueueStats struct {
 	Oldest, P50, P95 time.Duration
 	// Sampled: all but depth and workers is extrapolated. Capped: there is more than was counted.
 	Sampled, Capped bool
-	// Overdue counts ready steps that have waited longer than Patience, after which they are promoted or go first; 0:
-	// neither happens.
+	// Overdue counts ready steps that have waited for Patience, and are promoted or go first; 0: neither happens.
 	Overdue  int
 	Patience time.Duration
 
@@ -48,7 +47,7 @@ const (
 	statsLeases = 10_000
 )
 
-// queueSample is a sample of the whole queue. All fields above mu are immutable, so readers share it without a lock.
+// Fields above mu are immutable, so readers share a sample without a lock.
 type queueSample struct {
 	at     task.Instant
 	counts map[int64]int
@@ -63,19 +62,18 @@ type queueSample struct {
 	stats   []RouteStats                // see byRoute; nil: not computed yet
 }
 
-// queueSamples keeps the last sample, so that many readers cost the store little.
+// queueSamples keeps the last sample, so that readers cost the store little.
 type queueSamples struct {
 	turn  chan struct{} // token; its holder owns until
 	last  atomic.Pointer[queueSample]
 	until task.Instant
 }
 
-// queueSampleKept is how long readers may get the last sample during the next, which takes over a second for a
-// million steps.
+// A million steps take over a second: meanwhile readers get the last sample, up to this age.
 const queueSampleKept = time.Minute
 
-// queueSample returns a sample no older than a second, or twenty times its cost. During the next sample callers get
-// the last one, or wait if it is older than queueSampleKept. Errors are not kept.
+// queueSample returns a sample no older than a second, or twenty times its cost. During the next one callers get the
+// last, or wait if it is older than queueSampleKept. Errors are not kept.
 func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 	k := &e.queueSamples
 	select {
@@ -107,7 +105,7 @@ func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 	return g, nil
 }
 
-// takeSample reads every stride-th ready step, about statsSample. Counts and sample may differ by changes in between.
+// takeSample reads about statsSample steps. Counts and sample may differ by changes in between.
 func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample, error) {
 	g := &queueSample{at: now}
 	var err error
@@ -156,8 +154,7 @@ func (e *Engine) correctSample(ctx context.Context, g *queueSample) error {
 	return nil
 }
 
-// QueueStats returns the state of the queue for some namespaces, or for all. Numbers of steps may be some seconds
-// old; workers and leases are current.
+// QueueStats returns the state of the queue for some or all namespaces. Numbers of steps may be some seconds old.
 func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueStats, error) {
 	g, err := e.queueSample(ctx)
 	if err != nil {
@@ -202,8 +199,8 @@ func (g *queueSample) routesOf(pass func(namespace string) bool) map[int64]bool 
 	return out
 }
 
-// patience is the wait after which a step of the lowest named level is promoted or overtaken by none; 0: there is
-// none.
+// patience is the wait after which a step of the lowest named level is promoted, or no later step overtakes it; 0:
+// there is none.
 func (e *Engine) patience() time.Duration {
 	order := e.Order()
 	lowest := e.cfg.Priorities[len(e.cfg.Priorities)-1].Level
@@ -265,7 +262,6 @@ func (e *Engine) describe(out *QueueStats, g *queueSample, pass func(namespace s
 	slices.SortFunc(out.Levels, func(a, b LevelStats) int { return b.Level - a.Level })
 }
 
-// scale extrapolates a sample to the known size.
 func scale(out *QueueStats, levels map[int]*LevelStats, sampled int) {
 	if sampled == 0 || sampled == out.Depth {
 		return
@@ -295,8 +291,8 @@ type QueuePlace struct {
 
 const manyAhead = 10_000
 
-// QueuePlace returns the position of a ready step among those that its route's workers take, and its estimated wait:
-// the time for the steps ahead at the cluster's measured rate.
+// QueuePlace returns the position of a ready step among those that its route's workers take, and its estimated wait
+// at the cluster's measured rate.
 func (e *Engine) QueuePlace(ctx context.Context, s *task.Step) (QueuePlace, error) {
 	shared, err := e.pool(ctx, s.RouteID)
 	if err != nil {
@@ -320,8 +316,8 @@ func (e *Engine) queuePlace(shared *pool, ahead int, least bool) QueuePlace {
 
 const placedRoutes = 32
 
-// QueuePlaces is QueuePlace for the first steps of the tasks of one call, in their order; nil for a step off its
-// route, and beyond placedRoutes queues. Steps with the same key follow each other.
+// QueuePlaces is QueuePlace for the first steps of one call's tasks; nil for a step off its route, and beyond
+// placedRoutes queues. Steps with the same key follow each other.
 func (e *Engine) QueuePlaces(ctx context.Context, steps []*task.Step) ([]*QueuePlace, error) {
 	type spot struct{ route, key int64 }
 	type count struct {
@@ -339,8 +335,7 @@ func (e *Engine) QueuePlaces(ctx context.Context, steps []*task.Step) ([]*QueueP
 			return nil, err
 		}
 		at := spot{s.RouteID, s.Key}
-		// With several routes that share workers each step is counted separately, because steps of the others are in
-		// between.
+		// Steps of other routes with the same workers are in between, so each step is counted separately.
 		c, known := ahead[at]
 		mixed := len(shared.routes) > 1 && i > 0 && steps[i-1] != nil && steps[i-1].RouteID != s.RouteID
 		if !known || mixed {

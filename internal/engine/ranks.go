@@ -1,7 +1,7 @@
 package engine
 
-// The order in which each transaction, a caller's too, stores its changes. All lock rows in this order, and rows of
-// one table by ID, so that no two deadlock.
+// All transactions, callers' too, lock and store rows in this order, and rows of one table by ID, so that no two
+// deadlock.
 const (
 	// Changes of steps and tasks. Tasks precede cases, because a case describes the task's new state.
 
@@ -39,8 +39,7 @@ const (
 	rankBreakers rank = 120
 )
 
-// The order after a commit. Routes precede the queue, because a woken poll looks only at the catalog's routes; the
-// observer only reports.
+// The order after a commit. Routes precede the queue: a woken poll looks only at the catalog's routes.
 const (
 	afterRoutes   rank = 10
 	afterQueue    rank = 20

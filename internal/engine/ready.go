@@ -15,15 +15,13 @@ const (
 	writeTrust = 10 * time.Second
 	// writeProbe is the note that is written to check that writes work.
 	writeProbe = "write_probe"
-	// largeProbe is written after a refusal, in bytes: a full disk still takes a small change in an existing page,
-	// but refuses a task.
+	// A full disk still takes a small change in an existing page, but refuses a task. In bytes.
 	largeProbe = 64 << 10
 )
 
 // ErrFull reports that the disk of the database is full.
 var ErrFull = errors.New("the disk of the database is full")
 
-// readiness is the result of the last write.
 type readiness struct {
 	mu      sync.Mutex
 	until   task.Instant // until when it counts
@@ -51,9 +49,9 @@ func (r *readiness) word(now task.Instant) (refusal error, counts bool) {
 	return r.refusal, now < r.until
 }
 
-// Ready reports whether the store answers and takes writes: with a full disk it still answers reads. It writes at
-// most once in 10 s, unless a write fails; not for 10 s after a full disk refused a write other than a probe. Load
-// balancers call it, so it must stay cheap.
+// Ready reports whether the store takes writes: with a full disk it still answers reads. It writes at most once in 10
+// s, unless a write fails; not for 10 s after a full disk refused a write other than a probe. Load balancers call it,
+// so it must stay cheap.
 func (e *Engine) Ready(ctx context.Context) error {
 	if err := e.store.Ping(ctx); err != nil {
 		return err
@@ -78,8 +76,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return err
 }
 
-// transact runs fn as one transaction. A full disk makes the server unready whatever a probe says; for other
-// failures, the next probe decides.
+// A full disk makes the server unready whatever a probe says; after other failures, the next probe decides.
 func (e *Engine) transact(ctx context.Context, fn func(context.Context, Tx) error) error {
 	err := e.store.Write(ctx, fn)
 	switch {

@@ -55,8 +55,8 @@ func TestReadyTriesToWrite(t *testing.T) {
 	ready("", 0)
 }
 
-// TestReadyKnowsRefusals: a disk that takes a small probe and refuses tasks is full. The server is ready again after
-// a probe of a task's size.
+// TestReadyKnowsRefusals: a disk that takes a small probe and refuses tasks is full. A probe of a task's size ends
+// that.
 func TestReadyKnowsRefusals(t *testing.T) {
 	t.Parallel()
 	s := &sick{Database: memstore.New(nil)}

@@ -10,16 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Registration is the actor and the reason of a registration. The defaults are the holder of the key or Anonymous,
-// and NoReason.
+// Registration is the actor and the reason of a registration. Defaults: the holder of the key or Anonymous; NoReason.
 type Registration struct {
 	Actor  string
 	Reason string
 }
 
-// RegisterTemplate stores a version of a template with an act, and reports whether it is new. Versions are immutable:
-// equal content is a no-op, other content is Conflict. Invalid: the actor, the reason or the input schema; parsing
-// has checked the template.
+// RegisterTemplate stores a version of a parsed template with an act, and reports whether it is new. Versions are
+// immutable: equal content is a no-op, other content is Conflict. Invalid: the actor, the reason or the input schema.
 func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
 	by Registration,
 ) (*task.Template, bool, error) {
@@ -80,7 +78,7 @@ func (e *Engine) Template(ctx context.Context, namespace, name, version string) 
 		namespace = DefaultNamespace
 	}
 	var t *task.Template
-	// The query of an invalid name would fail, and with it those of others that share it.
+	// The query of an invalid name would fail, and with it others that share it.
 	if task.TextFault(namespace+name+version, 3*task.MaxName) == "" {
 		var err error
 		if t, err = e.catalog.templateNamed(ctx, namespace, name, version); err != nil {

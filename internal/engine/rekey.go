@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// After a change of the order, waiting steps have old keys. They are rekeyed during claims, along each route's queue.
-// Each batch stores the progress, so that another process can continue after a crash.
+// After a change of the order, waiting steps have old keys. They are rekeyed along each route's queue during claims.
+// Each batch stores the progress for a crash.
 //
 // A process with the old order may add steps before the position reached. So a second round begins when all processes
 // have adopted the new one.
@@ -20,7 +20,6 @@ import (
 // rekeyNote has the progress; empty when all steps are rekeyed.
 const rekeyNote = "rekeying"
 
-// rekeyPlace: the routes before Route are done, and Route up to Place.
 type rekeyPlace struct {
 	Of    orderingID `json:"of"`
 	Again bool       `json:"again,omitempty"` // the second round
@@ -48,8 +47,7 @@ func noteRekeyPlace(ctx context.Context, notes NoteStore, tx Tx, p *rekeyPlace) 
 	return notes.Note(ctx, tx, rekeyNote, string(text))
 }
 
-// Rekeying reports whether waiting steps may have keys of an older order. It queries the store only while that is
-// possible.
+// Rekeying reports whether waiting steps may have older keys. It queries the store only while that is possible.
 func (e *Engine) Rekeying(ctx context.Context) (bool, error) {
 	if !e.rekeying.Load() {
 		return false, nil
@@ -73,8 +71,8 @@ func (e *Engine) rekeyPlace(ctx context.Context) (*rekeyPlace, error) {
 	return at, nil
 }
 
-// Rekey gives up to limit waiting steps the keys of the current order, and returns how many it read and whether there
-// are more. One process at a time may call it.
+// Rekey rekeys up to limit waiting steps, and returns how many it read and whether there are more. One process at a
+// time may call it.
 func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err error) {
 	if err := e.followOrdering(ctx); err != nil {
 		return 0, false, err
@@ -102,7 +100,7 @@ func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 	return n, err == nil, err
 }
 
-// propagationDelay bounds the time until all processes have adopted an order and committed earlier transactions.
+// propagationDelay bounds the time until all processes use an order and have committed earlier transactions.
 func (e *Engine) propagationDelay() time.Duration {
 	if !e.Shared() {
 		return 0

@@ -17,7 +17,7 @@ type Replay struct {
 	Expect task.Expectation
 	// ResetAttempts gives the failed steps all their attempts; otherwise the remaining ones, at least one.
 	ResetAttempts bool
-	// Priority is the name or number of a new level of the task and its open steps; "" keeps it.
+	// Priority is a new level's name or number; "" keeps it.
 	Priority string
 }
 
@@ -29,10 +29,9 @@ type Replayed struct {
 	Attempts int // that the steps had used
 }
 
-// Replay runs every failed step of a task in error again. The task keeps its ID and its history; an act records the
-// replay. The case stays pending, and counts it. WrongState: the task is not in error, or has no failed step.
-// Conflict: it is not as expected. Invalid: actor, reason or priority. NotFound: there is no such task within the
-// key's reach.
+// Replay runs every failed step of a task in error again. An act records it; the case stays pending, and counts it.
+// WrongState: the task is not in error, or has no failed step. Conflict: it is not as expected. Invalid: actor,
+// reason or priority. NotFound: there is no such task within the key's reach.
 func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, error) {
 	return e.replayTask(ctx, func(ctx context.Context, verb string, fn func(*unit) error) error {
 		if err := e.write(ctx, verb, fn); err != nil {
@@ -42,8 +41,7 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 	}, id, r)
 }
 
-// ReplayIn is Replay in the caller's transaction. A refusal may describe an older state that the transaction has
-// read.
+// ReplayIn is Replay in the caller's transaction. A refusal may describe an older state.
 func (e *Engine) ReplayIn(ctx context.Context, tx Tx, id task.ID, r Replay) (*Replayed, error) {
 	return e.replayTask(ctx, e.in(tx), id, r)
 }
@@ -86,7 +84,7 @@ func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r 
 }
 
 // unexpected returns the reason of a refusal. A transaction may have read the task before a change and its steps
-// after it, so that the refusal fits neither state; then the answer is that the task has changed.
+// after it, so that its refusal fits neither state; the answer is then that the task has changed.
 func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation, refusal error) error {
 	t, err := e.findTask(ctx, id) // not beyond the key's reach
 	if err != nil {
@@ -98,7 +96,7 @@ func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation,
 	return refusal
 }
 
-// The caller has checked that the task is in error. level counts only with r.Priority.
+// The task is in error. level counts only with r.Priority.
 func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -158,7 +156,7 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	return out, actOfReplay(u, &before, t, out, r)
 }
 
-// repeat makes a failed step pending. Without a reset it keeps its used attempts, with at least one left.
+// Without a reset a step keeps its used attempts, with at least one left.
 func (u *unit) repeat(w Work, r Replay) error {
 	from, again := w.Step.State, w.Step.Repeat
 	if r.ResetAttempts {
@@ -174,7 +172,6 @@ func (u *unit) repeat(w Work, r Replay) error {
 	return nil
 }
 
-// Each step has an act, too.
 func actOfReplay(u *unit, before, t *task.Task, out *Replayed, r Replay) error {
 	// The audit trail has these names: add fields, never rename them.
 	data := struct {

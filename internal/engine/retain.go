@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// retainCases deletes a batch of cases whose retention is over, and returns how many. A negative retention keeps
-// cases forever. The list may be outdated: dropCases decides again.
+// retainCases deletes a batch of old cases, and returns how many. A negative retention keeps cases forever. The list
+// may be outdated: dropCases decides again.
 func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	r := e.cfg.Retention
 	if r.Cases < 0 {
@@ -41,7 +41,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// dropCases checks the cases after loading their tasks: a case may have been reopened.
+// A case may have been reopened before its task was loaded.
 func dropCases(u *unit, of []task.ID, before task.Instant) (int, error) {
 	if err := u.rows.takeTasks(of); err != nil {
 		return 0, err

@@ -8,10 +8,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The number of uncharged returns in a row is bounded, so that a step that kills its worker does not kill every
-// worker. Attempts provide the number, because the row of a step is written most.
+// Uncharged returns in a row are bounded, so that a step cannot kill every worker. Attempts provide their number,
+// because the row of a step is written most.
 
-// queuedReturns is the factor for steps in the queue of a dead worker: they have not run, so other steps killed it.
+// queuedReturns is the factor for steps in a dead worker's queue: other steps killed it.
 const queuedReturns = 10
 
 type returns struct{ u *unit }
@@ -42,15 +42,14 @@ func (r returns) before(works []Work) (map[task.ID]task.Returns, error) {
 	return counts, nil
 }
 
-// free reports whether a step may return from a lost worker without a charge. After an absence of the engine the
-// number does not count, because workers had no chance.
+// After an absence of the engine the number of returns does not count, because workers had no chance.
 func (r returns) free(before task.Returns, workers int) bool {
 	cfg := r.u.e.cfg.Leases
 	return cfg.FreeRequeueFraction >= 0 && (r.u.now < r.u.e.grace() ||
 		(workers < 0 || before.Workers() < workers) && (cfg.FreeReleases < 0 || before.All < cfg.FreeReleases))
 }
 
-// unstarted ends a lease before a start. workers is the number of free returns in a row; message is for others.
+// workers is the number of free returns in a row; message is for charged ones.
 func (r returns) unstarted(w Work, wait time.Duration, before task.Returns, workers int, message string) error {
 	if r.free(before, workers) {
 		return r.u.lose(w, task.NotStarted, wait)
@@ -68,8 +67,8 @@ func lostFailure(kind string, row task.Returns, message string) *task.Failure {
 	return &task.Failure{Type: kind, Code: "WORKER_LOST", Retryable: true, Message: message}
 }
 
-// handBack ends a lease at the worker's request: the step is ready after a time. It is charged after too many free
-// returns in a row. Only a step with many leases needs a read of its attempts.
+// handBack makes the step ready after a time. It is charged after too many free returns in a row. Only a step with
+// many leases needs a read of its attempts.
 func (r returns) handBack(w Work, outcome task.Outcome, after time.Duration) error {
 	s, free := w.Step, r.u.e.cfg.Leases.FreeReleases
 	if free < 0 || s.Token-int64(s.Attempts) < int64(free) {

@@ -10,11 +10,9 @@ import (
 
 // RouteStats are the numbers of one route's queue.
 type RouteStats struct {
-	Route task.Route
-	Ready int // waiting steps
-	// Oldest is when the longest-waiting step became ready; 0: none.
-	Oldest task.Instant
-	// P50 and P95 are percentiles of the ready steps' waits.
+	Route               task.Route
+	Ready               int // waiting steps
+	Oldest              task.Instant
 	P50, P95            time.Duration
 	Assigned, Executing int
 	Handed              int
@@ -23,13 +21,12 @@ type RouteStats struct {
 // RouteCensus are the numbers of several routes' queues.
 type RouteCensus struct {
 	At task.Instant
-	// Sampled: P50 and P95 come from a sample. Capped: more steps wait than were counted.
+	// Sampled: P50 and P95 come from a sample. Capped: not all steps were counted.
 	Sampled, Capped bool
 	Routes          []RouteStats // in no order
 }
 
-// RouteCensus returns the queues of some namespaces, or of all. It counts as seldom as QueueStats, so all numbers but
-// Handed may be some seconds old.
+// RouteCensus returns the queues of some or all namespaces. All numbers but Handed may be some seconds old.
 func (e *Engine) RouteCensus(ctx context.Context, namespaces []string) (*RouteCensus, error) {
 	g, err := e.queueSample(ctx)
 	if err != nil {
@@ -49,8 +46,8 @@ func (e *Engine) RouteCensus(ctx context.Context, namespaces []string) (*RouteCe
 	return out, nil
 }
 
-// byRoute runs once per sample. A sample may lack the steps of short queues, so the longest-waiting steps of a
-// Census's number of routes come from the store.
+// byRoute runs once per sample. A sample may lack short queues, so the longest-waiting steps of some routes come from
+// the store.
 func (g *queueSample) byRoute(ctx context.Context, e *Engine) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

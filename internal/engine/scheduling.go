@@ -9,14 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// All processes on a store use one order of ready steps, which the store keeps. A process that starts with another
-// configured order replaces it; the others adopt it, and report the difference. A process without a configured order
-// (an embedded engine) adopts the stored one. New ready steps get their keys from the current order; waiting steps
-// are rekeyed (see rekey.go).
+// All processes on a store use the order of ready steps in the store. A process that starts with another configured
+// order replaces it; the others adopt it, and report the difference. A process without one (an embedded engine)
+// adopts it. New ready steps get their keys from it; waiting steps are rekeyed (see rekey.go).
 
 const schedulingNote = "scheduling"
 
-// version grows by one with each new order; since distinguishes two of the same version.
+// since distinguishes two orders of the same version.
 type ordering struct {
 	order   task.Scheduling
 	version int
@@ -51,7 +50,7 @@ func (o *ordering) text() (string, error) {
 	return string(b), nil
 }
 
-// parseOrdering does not check the configuration's rules: the process that stored the order has.
+// The process that stored the order has checked the configuration's rules.
 func parseOrdering(text string) (*ordering, error) {
 	var t orderingText
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
@@ -69,14 +68,13 @@ func parseOrdering(text string) (*ordering, error) {
 // Order is the current order of ready steps.
 func (e *Engine) Order() task.Scheduling { return e.ordering.Load().order }
 
-// OwnOrder reports whether the current order is the configured one, or none is configured. It is false after another
-// process has set its own.
+// OwnOrder reports whether the current order is the configured one, or none is configured.
 func (e *Engine) OwnOrder() bool { return e.follows || e.Order().Equal(e.cfg.Order()) }
 
 // EffectivePriority is the level at which a waiting step is handed out; for other steps, their own level.
 func (e *Engine) EffectivePriority(s *task.Step) int { return e.Order().Effective(s, e.instant()) }
 
-// EffectivePriorityOf is the highest level of a task's waiting steps, or its own level. It reads the steps.
+// EffectivePriorityOf is the highest effective level of a task's waiting steps, or its own level. It reads the steps.
 func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, error) {
 	if t.Counts.Active == 0 {
 		return t.Priority, nil
@@ -117,7 +115,6 @@ func (e *Engine) followOrdering(ctx context.Context) error {
 	return err
 }
 
-// id distinguishes orders, including two set at the same time.
 func (o *ordering) id() orderingID { return orderingID{o.version, o.since} }
 
 type orderingID struct {
@@ -125,8 +122,7 @@ type orderingID struct {
 	Since   task.Instant `json:"since"`
 }
 
-// declareOrdering sets the configured order if it differs. One transaction stores the note and starts rekeying, so no
-// process sees a new order without the work.
+// One transaction stores the note and starts rekeying, so no process sees a new order without the work.
 func (e *Engine) declareOrdering(ctx context.Context) error {
 	was, err := e.storedOrdering(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // An API key may be limited to namespaces. The request's context has the limits, and each verb checks them on the row
-// that it loads anyway, in the same transaction. Rows out of reach get the same answer as missing ones, so that IDs
-// cannot be probed. A context without a key has no limits.
+// that it loads anyway, in the same transaction. Rows out of reach are like missing ones, so that IDs cannot be
+// probed. A context without a key has no limits.
 
 func (e *Engine) reaches(ctx context.Context, def int64) (bool, error) {
 	key := access.From(ctx)
@@ -30,9 +30,8 @@ func (u *unit) reaches(def int64) (bool, error) {
 	return err == nil && key.Reaches(t.Namespace), err
 }
 
-// ReachedWorker is Worker for a request that acts for the worker. NotFound also when the key does not reach all
-// namespaces of the worker: its ID would give work of others. A worker's namespaces never change, so the cached row
-// is enough.
+// ReachedWorker is Worker for a request that acts for the worker. NotFound also if the key does not reach all of its
+// namespaces: its ID would give work of others. These never change, so the cached row is enough.
 func (e *Engine) ReachedWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	w, err := e.Worker(ctx, id)
 	if err != nil {
@@ -46,7 +45,7 @@ func (e *Engine) ReachedWorker(ctx context.Context, id task.ID) (*task.Worker, e
 	return w, nil
 }
 
-// reachedTask returns a task that the request may act on, or NotFound. The lock keeps its namespace.
+// The lock keeps the task's namespace.
 func (u *unit) reachedTask(id task.ID) (*task.Task, error) {
 	t, err := u.rows.task(id)
 	if err != nil {
@@ -64,8 +63,7 @@ func (u *unit) reachedTask(id task.ID) (*task.Task, error) {
 	return t, nil
 }
 
-// reachedStep returns a step that the request may act on, or NotFound, which names the step only if the task is
-// within reach.
+// reachedStep returns a step, or NotFound, which names the step only if the task is within reach.
 func (u *unit) reachedStep(taskID, stepID task.ID) (Work, error) {
 	w, err := u.rows.stepOf(taskID, stepID)
 	if !access.From(u.ctx).Limited() || err != nil && task.CodeOf(err) != task.NotFound {
@@ -77,7 +75,6 @@ func (u *unit) reachedStep(taskID, stepID task.ID) (Work, error) {
 	return w, err
 }
 
-// reachedCase returns a case that the request may change, and its task, or NotFound.
 func (u *unit) reachedCase(id task.ID) (*task.Task, *task.Case, error) {
 	t, c, err := caseSlot.of(u).load(id)
 	if err != nil {

@@ -24,7 +24,7 @@ func (e *Engine) EndSession(ctx context.Context, hash []byte) error {
 	return e.write(ctx, "sign_out", func(u *unit) error { return e.sessionStore.DropSession(u.ctx, u.tx, hash) })
 }
 
-// EndSessions deletes all sessions of a key, with an act if there were any, and returns their number.
+// EndSessions deletes all sessions of a key, with an act if any, and returns their number.
 func (e *Engine) EndSessions(ctx context.Context, key string) (n int, err error) {
 	err = e.write(ctx, "sign_out_everywhere", func(u *unit) error {
 		if n, err = e.sessionStore.DropSessionsOf(u.ctx, u.tx, key); err != nil || n == 0 {

@@ -2,8 +2,8 @@ package engine
 
 import "context"
 
-// KeepSettings stores the numbers that the database's views and functions use. The last process wins. Package node
-// calls it once after New.
+// KeepSettings stores numbers for the database's views and functions. The last process wins. Package node calls it
+// once after New.
 func (e *Engine) KeepSettings(ctx context.Context) error {
 	settings := e.cfg.Settings()
 	settings["staleness.turn"] = e.longestTurn().Microseconds()

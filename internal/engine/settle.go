@@ -49,9 +49,9 @@ type Answer struct {
 	Err         error // *task.Error: stale_token
 }
 
-// Settle settles steps in one durable transaction and answers in order. A stale token changes nothing. One malformed
-// result refuses the whole call. Invalid: no results, or a malformed one. TooLarge: more than Limits.BatchItems.
-// Results apply in order, so a second one of a step gets StaleToken.
+// Settle settles steps in one durable transaction and answers in order. A stale token changes nothing. Results apply
+// in order, so a second one of a step gets StaleToken. Invalid: no results, or a malformed one, which refuses the
+// whole call. TooLarge: more than Limits.BatchItems.
 func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error) {
 	if err := check.Batch("/results", len(results), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 	return problems
 }
 
-// runSettles settles many callers in one transaction. After an error nothing is settled.
+// After an error no caller's steps are settled.
 func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 	var ids []task.ID
 	for _, c := range calls {
@@ -138,7 +138,7 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 	return out, err
 }
 
-// gatherDependants loads the dependants of all results in one query.
+// One query serves all results.
 func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	var done []*task.Step
 	n := 0
@@ -200,7 +200,7 @@ func (u *unit) apply(w Work, r *Result, result []byte) error {
 	}
 }
 
-// beginIfAssigned counts an attempt without a start: a worker that polls in two phases may skip it for short steps.
+// A worker that polls in two phases may skip the start of a short step.
 func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	s := w.Step
 	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
@@ -214,7 +214,7 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	return nil
 }
 
-// complete does not check the task's state: cancelling ends all leases, so a result in force belongs to a live task.
+// Cancelling ends all leases, so a result in force belongs to a live task.
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
 	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: task.Completed, worker: w.Step.WorkerNo}); err != nil {
@@ -232,13 +232,12 @@ func (u *unit) complete(w Work, result []byte) error {
 	return u.satisfied(w, t)
 }
 
-// fail retries a step after its back-off, or puts it in error if it must not be retried or has no attempts left.
 func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 	return u.failAfter(w, outcome, f, 0)
 }
 
-// failAfter is fail with an additional wait. The order matters: the failure has the priority of the attempt, the
-// queue the new one. A feature may spare the step: then the attempt does not count.
+// The order matters: the failure has the priority of the attempt, the queue the new one. A feature may spare the
+// step: then the attempt does not count.
 func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -272,7 +271,6 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	return nil
 }
 
-// ended records a failed attempt and the move of its step.
 func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	a.After = w.Step.State
 	u.records.attempts = append(u.records.attempts, a)
@@ -280,7 +278,7 @@ func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	u.moved(w, from)
 }
 
-// delay is the back-off. A policy without a cap takes that of the priority. A Retry-After may lengthen it.
+// A policy without a cap takes that of the priority. A Retry-After may lengthen the delay.
 func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {
 	policy := u.e.RetryOf(t.Spec(s))
 	if policy.Max == 0 {
@@ -289,7 +287,7 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 	return policy.DelayAfter(f, s.Attempts, u.e.roll())
 }
 
-// uncharged ends a lease without a fault of the step: no attempt counts. The step is ready at until.
+// The step is ready at until; no attempt counts.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
 	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: outcome, worker: attempt.WorkerNo,

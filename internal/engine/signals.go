@@ -14,8 +14,8 @@ import (
 )
 
 // One transaction stores a signal, a second one hands it to the steps that wait for its name and key. It is kept for
-// a while for later waits. A signal and a wait that begin at the same moment are both looked at after their commit,
-// and the later look sees the other: see WaitStore. Upkeep handles fresh signals and waits of an ended process.
+// later waits. A simultaneous signal and wait are both looked at after their commit, and the later look sees the
+// other: see WaitStore. Upkeep completes the work of an ended process.
 
 const (
 	// signalsAtOnce bounds the steps in one transaction, freshSignals the signals, and signalBytesAtOnce their
@@ -25,8 +25,7 @@ const (
 	signalBytesAtOnce = 8 << 20
 	// signalSlack keeps a signal longer for a step that began to wait in time and is looked at late.
 	signalSlack = time.Hour
-	// countedFor is the age limit of a namespace's count.
-	countedFor = 10 * time.Second
+	countedFor  = 10 * time.Second
 )
 
 // SignalRequest is a signal to send. The ID "" gets a new one.
@@ -38,8 +37,7 @@ type SignalRequest struct {
 }
 
 // SendSignal stores a signal, and hands it to every waiting step of the namespace. It returns the signal without its
-// payload, with the number of steps that took it, and whether it is new: an ID that is kept changes nothing, but
-// resumes the handover.
+// payload, with the number of steps that took it, and whether it is new: a kept ID only resumes the handover.
 //
 // Invalid: every problem with its field. Conflict: the ID has another name or key. Exhausted: the namespace keeps
 // Signals.MaxKept signals already.
@@ -93,7 +91,7 @@ func (e *Engine) Signals(ctx context.Context, f SignalFilter) (list []task.Signa
 	return list, more, nil
 }
 
-// handOver returns the signal after the handover. The signal is stored: upkeep repeats after an error.
+// The signal is stored: upkeep repeats the handover after an error.
 func (e *Engine) handOver(ctx context.Context, s *task.Signal) *task.Signal {
 	for more := true; more; {
 		err := e.write(ctx, "hand_over_signal", func(u *unit) (err error) {
@@ -126,7 +124,7 @@ func (e *Engine) checkSignal(r *SignalRequest) (problems []task.Problem) {
 	return problems
 }
 
-// signalCounts are the last counts of kept signals by namespace, plus those sent here since.
+// signalCounts are the last counts by namespace, plus signals sent here since.
 type signalCounts struct {
 	mu sync.Mutex
 	of map[string]signalCount
@@ -137,8 +135,7 @@ type signalCount struct {
 	at task.Instant
 }
 
-// admitSignal bounds the signals of a namespace. It counts now and then, and before a refusal; other processes may
-// exceed the bound in between.
+// admitSignal counts now and then, and before a refusal; other processes may exceed the bound in between.
 func (e *Engine) admitSignal(ctx context.Context, name task.SignalName) error {
 	c, now, limit := &e.signalCounts, e.instant(), e.cfg.Signals.MaxKept
 	c.mu.Lock()
@@ -175,7 +172,7 @@ func (e *Engine) admitSignal(ctx context.Context, name task.SignalName) error {
 
 type handOver struct{ u *unit }
 
-// run hands signals to waiting steps, and kept signals to fresh waits. It reports whether there is more to do.
+// run reports whether there is more to do for these signals and fresh waits.
 func (h handOver) run(signals []task.Signal, waits []SignalMatch) (more bool, err error) {
 	u := h.u
 	matches, err := u.e.waitStore.Awaited(u.ctx, u.tx, signals, signalsAtOnce)
@@ -215,7 +212,7 @@ func compareMarks(a, b SignalMark) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
 }
 
-// take makes payloads the results of waiting steps. It counts the steps by signal, and reports whether it processed
+// Payloads become the results of waiting steps. take counts the steps by signal, and reports whether it processed
 // all.
 func (h handOver) take(matches []SignalMatch) (taken map[task.SignalName]int64, all bool, err error) {
 	if len(matches) == 0 {
@@ -268,7 +265,6 @@ func (h handOver) signals(names []task.SignalName) (map[task.SignalName]*task.Si
 	return found, err
 }
 
-// waiting locks steps, and reads their waits.
 func (h handOver) waiting(ids []task.ID) (map[task.ID]Work, map[task.ID]*task.StepWait, error) {
 	locked, err := h.u.rows.load(ids)
 	if err != nil {

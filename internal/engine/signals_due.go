@@ -9,8 +9,7 @@ import (
 )
 
 // HandOverSignals hands over signals that missed a simultaneous wait. It returns the number of steps and signals
-// processed, and whether there are more. Several processes may run it concurrently. A *due.Error lists skipped
-// signals and steps.
+// processed, and whether there are more. Several processes may run it. A *due.Error lists skipped ones.
 func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err error) {
 	fresh, err := e.waitReads.AnyFresh(ctx)
 	if err != nil || !fresh {
@@ -95,7 +94,6 @@ func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []
 	return more, cmp.Or(toWaits(waits), ofSignals)
 }
 
-// handOverSignals runs HandOverSignals to the end. After an error upkeep continues.
 func (e *Engine) handOverSignals(calls []struct{}) ([]struct{}, error) {
 	return calls, repeat(e.HandOverSignals)
 }

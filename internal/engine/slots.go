@@ -1,6 +1,6 @@
 package engine
 
-// unitSlot is a feature's state in each unit. It is made on first use: other transactions pay for a nil pointer.
+// unitSlot is a feature's state in each unit, made on first use: other transactions pay for a nil pointer.
 type unitSlot[T any] struct {
 	at  int
 	new func(*unit) *T
@@ -28,13 +28,11 @@ func (s unitSlot[T]) of(u *unit) *T {
 	return state
 }
 
-// peek returns the state, or nil if it is unused.
 func (s unitSlot[T]) peek(u *unit) *T {
 	state, _ := u.slots[s.at].(*T)
 	return state
 }
 
-// save is a stage for units that use the feature.
 func (s unitSlot[T]) save(do func(*T) error) func(*unit) error {
 	return func(u *unit) error {
 		if state := s.peek(u); state != nil {
@@ -44,7 +42,6 @@ func (s unitSlot[T]) save(do func(*T) error) func(*unit) error {
 	}
 }
 
-// after is a followUp for units that use the feature.
 func (s unitSlot[T]) after(do func(*T)) func(*unit) {
 	return func(u *unit) {
 		if state := s.peek(u); state != nil {

@@ -23,7 +23,7 @@ const (
 	snapshotBytes = 512 << 10
 )
 
-// snapshot is read as operate.CaseSnapshot, which the engine does not import; TestSnapshotIsWhatClientsRead compares
+// operate.CaseSnapshot is the public form, which the engine does not import; TestSnapshotIsWhatClientsRead compares
 // the two.
 type snapshot struct {
 	TaskUUID           string          `json:"task_uuid"`
@@ -75,7 +75,6 @@ type snapshotFailure struct {
 	Details           json.RawMessage `json:"details,omitempty"`
 }
 
-// snapshotter caches the shared data of one transaction's snapshots.
 type snapshotter struct {
 	u         *unit
 	evidence  map[task.ID]Evidence
@@ -133,7 +132,6 @@ func (c *snapshotter) snapshot(o *opening, def *task.Template) ([]byte, error) {
 	return b, nil
 }
 
-// failures has one entry per step.
 func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 	last := make(map[task.ID]*task.Attempt, len(e.Failures))
 	for i := range e.Failures {
@@ -142,7 +140,6 @@ func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 	return last
 }
 
-// budget is the rest for failures in the whole snapshot.
 func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, budget *int) snapshotStep {
 	out := snapshotStep{StepUUID: s.ID.String(), Name: spec.Name, CurrentState: s.State, Attempts: s.Attempts,
 		MaxAttempts:  s.MaxAttempts,
@@ -188,7 +185,6 @@ func cutJSON(document []byte, limit int) json.RawMessage {
 	return b
 }
 
-// minutes rounds to the second.
 func minutes(d time.Duration) float64 {
 	m, err := strconv.ParseFloat(strconv.FormatFloat(d.Round(time.Second).Minutes(), 'f', 2, 64), 64)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// bounded encodes a snapshot in at most snapshotBytes. It first drops data available elsewhere: the template, then
-// steps, but failed and running ones last. It reserves snapshotText bytes for the rest of the document. Few snapshots
-// need a second encoding.
+// bounded drops data available elsewhere: the template, then steps, but failed and running ones last. It reserves
+// snapshotText bytes for the rest. Few snapshots need a second encoding.
 func (s *snapshot) bounded() ([]byte, error) {
 	b, err := json.Marshal(s)
 	if err != nil || len(b) <= snapshotBytes {
@@ -31,7 +30,6 @@ func (s *snapshot) bounded() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// fitting returns the most important steps that fit, in the order of the steps.
 func fitting(all []snapshotStep, left int) ([]snapshotStep, error) {
 	matters := func(s snapshotStep) bool {
 		return s.LastError != nil || s.CurrentState != task.StepPending && !s.CurrentState.Terminal()

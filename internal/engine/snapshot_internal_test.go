@@ -26,7 +26,6 @@ func TestSnapshotIsWhatClientsRead(t *testing.T) {
 	}
 }
 
-// members lists the JSON names and forms of a struct, sorted.
 func members(of reflect.Type) []string {
 	var list []string
 	for i := range of.NumField() {

@@ -5,9 +5,9 @@ import "context"
 // splitClaim claims steps for half of a poll's capacity while the other half waits for steps that become ready.
 // Otherwise a poll that always claims never waits, and every step costs a claim.
 //
-// It does not split a poll that claims one step, was woken for more than half of its capacity, or serves so many
-// routes that tracking them costs more. Nor on routes too deep for a claim to empty, where new steps must not
-// overtake. It returns at most p.capacity leases in total.
+// It does not split a poll that claims one step, was woken for more than half of its capacity, or serves too many
+// routes to track. Nor on routes too deep to empty, where new steps must not overtake. It returns at most p.capacity
+// leases in total.
 func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 	half, aside := *p, *p
 	aside.capacity = min(p.capacity/2, p.capacity-p.owed)
@@ -32,8 +32,8 @@ func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 	return leases, err
 }
 
-// waitDuringClaim lets a poller wait during its own claim, and records that the claim is about to empty its routes.
-// It reports false if no route is expected to become empty.
+// waitDuringClaim lets a poller wait during its own claim, and records the routes that this is about to empty. It
+// reports false without any.
 func (ws *waiters) waitDuringClaim(p *poller) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -69,7 +69,7 @@ func (ws *waiters) isEmptying(route int64) bool {
 	return ws.emptying[route] > 0
 }
 
-// noteDepths records the routes that a claim emptied, and those where it may have left steps because it was full.
+// A full claim may have left steps on its routes; noteDepths records those, and the emptied ones.
 func (ws *waiters) noteDepths(groups [][]slot, out [][]Lease) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -91,7 +91,6 @@ func (ws *waiters) noteDepths(groups [][]slot, out [][]Lease) {
 	}
 }
 
-// dropRoutes removes the depths of routes that left the catalog.
 func (ws *waiters) dropRoutes(routes []int64) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

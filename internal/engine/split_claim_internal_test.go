@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// besides is an engine with fake claims: during runs in each and returns how many steps it found.
 func besides(during func(h *waiters, capacity int) (int, error)) *Engine {
 	e := &Engine{waiters: newWaiters()}
 	e.claims = coalesce.New(callers, 1, func(calls []*poller) ([][]Lease, error) {

@@ -13,13 +13,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// stalenessWindow bounds the live tasks that one list reads, and so its memory and time. Only with more stale tasks
-// is the list incomplete.
+// stalenessWindow bounds a list's memory and time. Only with more stale tasks is it incomplete.
 const stalenessWindow = 20_000
 
-// Staleness returns live tasks in states with a threshold: stale ones, then those that soon will be, then others; the
-// longest in its state first. It reads a bounded number of tasks nearest to being stale. Invalid: a limit outside of
-// 1 to Limits.PageItems.
+// Staleness returns live tasks in states with a threshold: stale ones, soon stale ones, then others; the longest in
+// its state first. It reads a bounded number of tasks. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness, error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
@@ -41,8 +39,8 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 	return l.complete(ctx, l.found[:min(f.Limit, len(l.found))])
 }
 
-// complete applies promises of progress to healthy tasks, and drops compensating ones. It runs only for the page,
-// because it takes more queries.
+// complete applies promises of progress to healthy tasks, and drops compensating ones, only for the page: it takes
+// more queries.
 func (l *stalenessList) complete(ctx context.Context, page []Staleness) ([]Staleness, error) {
 	tasks := make([]*task.Task, len(page))
 	for i, s := range page {
@@ -68,7 +66,7 @@ type stalenessList struct {
 	found  []Staleness
 }
 
-// fromWatches reads tasks by the time at which they may become stale, until the rest is healthy.
+// fromWatches reads tasks by possible staleness, until the rest is healthy.
 func (l *stalenessList) fromWatches(ctx context.Context) error {
 	healthyFrom := l.now.Add(l.e.longestThreshold() / 100 * (100 - task.WarningPercent))
 	var behind Watch
@@ -133,7 +131,6 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 
 func (l *stalenessList) enough() bool { return len(l.found) >= l.f.Limit }
 
-// fromDeadlines reads tasks near their max_duration, by deadline.
 func (l *stalenessList) fromDeadlines(ctx context.Context) error {
 	longest := l.e.lifecycles.longestDuration()
 	if longest == 0 {
@@ -179,8 +176,7 @@ func (e *Engine) longestThreshold() time.Duration {
 	return max(t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess, e.lifecycles.longest())
 }
 
-// countInvestigations reads a bounded number of tasks, as Staleness does; other live tasks with a watch count as
-// healthy.
+// countInvestigations reads a bounded number of tasks; other live tasks with a watch count as healthy.
 func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error) {
 	out := Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
 	counts, err := e.caseCounter.CountCases(ctx, CaseFilter{Status: task.CasePending})
@@ -203,8 +199,7 @@ func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error
 	}
 	l := &stalenessList{e: e, tasks: e.store, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true,
 		seen: map[task.ID]struct{}{}}
-	// From watches; from the survey, for tasks that the detector reaches in its next cycle; and from the deadlines of
-	// whole tasks.
+	// From watches; from the survey, before the detector's next cycle; and from the deadlines of whole tasks.
 	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {
 		if err := from(ctx); err != nil {
 			return out, err

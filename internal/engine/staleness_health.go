@@ -22,17 +22,17 @@ type Staleness struct {
 	Template *task.Template
 	InState  time.Duration
 	Health   task.Health
-	// Limit is the limit behind Health, for the state or the whole task. Its Source is empty without one.
+	// Limit is the limit behind Health. Its Source is empty without one.
 	task.Limit
 }
 
-// longestTurn is how long a step may wait for a worker before that counts against its task; 0: forever.
+// longestTurn is the time of waiting for a worker that does not count against a task; 0: forever.
 func (e *Engine) longestTurn() time.Duration {
 	return e.Order().LongestTurn(e.cfg.Scheduling.PromotionInterval)
 }
 
-// stateLimit bounds a task's time in its state, given its queued steps; not while it compensates. ExpireTasks handles
-// the whole task's limit.
+// stateLimit is for a task that does not compensate, given its queued steps. ExpireTasks handles the whole task's
+// limit.
 func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {
 	l := e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), e.heldBack(), now)
 	l.Used -= min(e.stepped(t.Since(now).Time()), l.Used) // the clock was stepped: this time never passed
@@ -42,9 +42,8 @@ func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step
 	return l
 }
 
-// stateLimits returns limits and templates in the order of the tasks. It reads steps only where they decide: promises
-// keep a healthy task healthy. With whole it reads them wherever a promise may prolong a limit. Steps of the
-// dispatcher count as held, because an attempt under way is a promise.
+// stateLimits reads steps only where they decide: promises keep a healthy task healthy. With whole it reads them
+// wherever a promise may prolong a limit. Steps of the dispatcher count as held: an attempt under way is a promise.
 func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool,
 	now task.Instant,
 ) ([]task.Limit, []*task.Template, error) {
@@ -83,7 +82,6 @@ func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool
 	return limits, defs, nil
 }
 
-// whole is as in stateLimits.
 func (e *Engine) staleness(ctx context.Context, tasks []*task.Task, whole bool, now task.Instant) ([]Staleness, error) {
 	limits, defs, err := e.stateLimits(ctx, tasks, whole, now)
 	if err != nil {

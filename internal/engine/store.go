@@ -51,10 +51,8 @@ type Store interface {
 	Reader
 	Writer
 
-	// IDs creates the IDs of tasks, steps and workers.
 	IDs() *task.Source
 
-	// Ping reports whether the store answers.
 	Ping(ctx context.Context) error
 
 	// Close waits for the write in flight and releases the store.
@@ -64,10 +62,9 @@ type Store interface {
 // Writer begins transactions.
 type Writer interface {
 	// Write runs fn in one transaction and commits it durably, or rolls it back on an error. fn may run more than
-	// once (a serialization failure, or a failed neighbour in the group commit), so it starts from scratch and
-	// changes nothing but tx and its own variables. It uses the ctx that it receives. A method without the Tx is
-	// another transaction, and refused with that ctx, as is another Write: fn must not wait for it. See package
-	// nesting.
+	// once (a serialization failure, or a failed neighbour in the group commit), so it changes nothing but tx and its
+	// own variables. It uses the ctx that it receives. With that ctx, another Write or a method without the Tx is
+	// refused: fn must not wait for another transaction. See package nesting.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
@@ -81,8 +78,8 @@ type Tx interface {
 
 	// Steps in their queues: the hot path.
 
-	// Ready returns up to limit steps of the routes, lowest key first, locked; it skips locked rows. The caller
-	// claims and saves steps before the next call, and leaves the others unchanged in their positions.
+	// Ready returns up to limit steps of the routes, lowest key first, locked; it skips locked rows. The caller saves
+	// claimed steps before the next call; unchanged ones keep their positions.
 	Ready(ctx context.Context, routes []int64, limit int) ([]Work, error)
 	// Doubt makes the next Ready read routes believed to be empty.
 	Doubt()
@@ -156,12 +153,12 @@ type Tx interface {
 // memstore.
 type Handle interface {
 	// AfterCommit calls fn after the commit, before Write returns; not after a rollback or for a repeated run. fn
-	// must not block, nor begin a transaction. AfterCommit reports false, and drops fn, where the owner of the
-	// transaction commits it elsewhere.
+	// must not block, nor begin a transaction. AfterCommit reports false, and drops fn, where another owner commits
+	// the transaction.
 	AfterCommit(fn func()) bool
 
 	// AfterRollback calls fn after a failed run, before the next one. sure is false where the commit may have taken
-	// place. Exactly one of AfterCommit's and AfterRollback's functions is called for each run, and neither where
+	// place. For each run exactly one of AfterCommit's and AfterRollback's functions is called, and neither where
 	// AfterCommit reports false.
 	AfterRollback(fn func(sure bool))
 }
@@ -204,8 +201,7 @@ type TaskFilter struct {
 	CreatedBefore task.Instant // exclusive
 	Below         task.ID      // exclusive; zero: the newest
 	Limit         int
-	// Contexts includes the contexts of the tasks.
-	Contexts bool
+	Contexts      bool
 	// Bytes ends a page early at this size of contexts. 0: no bound.
 	Bytes int
 }

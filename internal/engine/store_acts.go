@@ -8,11 +8,9 @@ import (
 
 // ActStore stores the acts of operators.
 type ActStore interface {
-	// AddActs stores acts, which nothing changes or deletes, not even the deletion of their task.
+	// AddActs stores acts, which survive everything, also the deletion of their task.
 	AddActs(ctx context.Context, tx Tx, acts []task.Act) error
-	// FindActs returns the acts on a task, oldest first.
 	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
-	// ListActs returns a page of acts, newest first.
 	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
 }
 

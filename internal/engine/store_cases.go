@@ -16,8 +16,7 @@ type CaseStore interface {
 	Evidences
 }
 
-// CaseRows are cases in a transaction. A change loads the task before the case and saves it too, so cases need no
-// locks.
+// CaseRows are cases in a transaction. A change loads and saves the task too, so cases need no locks.
 type CaseRows interface {
 	// AddCases leaves out a case whose task has a pending one.
 	AddCases(ctx context.Context, tx Tx, cases []*task.Case) error
@@ -29,8 +28,8 @@ type CaseRows interface {
 	CasesOf(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
 	// SaveCases stores changeable fields, and new notes of the threads.
 	SaveCases(ctx context.Context, tx Tx, cases []*task.Case) error
-	// RecurCases stores the latest occurrences of pending cases, whole. The previous latest one becomes a former one,
-	// and those beyond task.KeptOccurrences are dropped.
+	// RecurCases stores the latest occurrences of pending cases, whole. Previous latest ones become former ones, at
+	// most task.KeptOccurrences.
 	RecurCases(ctx context.Context, tx Tx, cases []*task.Case) error
 }
 
@@ -42,15 +41,14 @@ type CaseReader interface {
 	LastCase(ctx context.Context, of task.ID) (*task.Case, error)
 	// ListCases returns a page without snapshots, former occurrences and threads, newest first.
 	ListCases(ctx context.Context, f CaseFilter) ([]*task.Case, error)
-	// UrgentCases returns a page of pending cases without snapshots, most urgent first: by the time of opening, less
-	// the base of the reason in minutes; then by ID. It ignores f.Status.
+	// UrgentCases returns a page of pending cases without snapshots, by the time of opening less the base of the
+	// reason in minutes; then by ID. It ignores f.Status.
 	UrgentCases(ctx context.Context, f CaseFilter, bases settings.PriorityBases) ([]*task.Case, error)
 }
 
 // CaseCounter counts cases.
 type CaseCounter interface {
 	CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error)
-	// SizeOf counts matching cases, up to a limit.
 	SizeOf(ctx context.Context, f CaseFilter, limit int) (int, error)
 	// CountFailures counts cases opened since a time by namespace, reason and, on request, fingerprint; up to limit
 	// groups, most frequent first, then by name.
@@ -71,20 +69,19 @@ type Evidences interface {
 	Evidence(ctx context.Context, tx Tx, tasks []task.ID) (map[task.ID]Evidence, error)
 	// ChargedAttempts is in any order, without failures.
 	ChargedAttempts(ctx context.Context, tx Tx, tasks []task.ID) ([]task.Attempt, error)
-	// AttemptsSinceReset returns the attempts of steps that ended after the last act of task.ResetActs on the step,
-	// by end for each step, without failures.
+	// AttemptsSinceReset returns the attempts of steps that ended after the step's last act of task.ResetActs, by end
+	// for each step, without failures.
 	AttemptsSinceReset(ctx context.Context, tx Tx, tasks []task.ID) ([]task.Attempt, error)
 	// WorkerName returns "" for an unknown worker.
 	WorkerName(ctx context.Context, tx Tx, no int64) (string, error)
-	// LastFailures returns the last failed attempt of each task, in any order; of the step where a Stop names one
-	// that failed.
+	// LastFailures returns the last failed attempt of each task, or of the failed step that a Stop names, in any
+	// order.
 	LastFailures(ctx context.Context, of []Stop) ([]task.Attempt, error)
 }
 
 // Evidence is the stored data of a task besides its row and its steps.
 type Evidence struct {
-	Context []byte // JSON or nil
-	// Failures has the last failed attempt of each step.
+	Context  []byte // JSON or nil
 	Failures []task.Attempt
 }
 
@@ -103,13 +100,12 @@ type CaseFilter struct {
 	TaskName  string
 	After     task.Instant
 	Before    task.Instant
-	// Step is the name of the step whose failure stops the task, Handler its handler, and Message a part of the
-	// failure's message. They search the first CaseWindow cases that match the rest of the filter.
+	// Step is the name of the failed step that stops the task, Handler its handler, and Message a part of the
+	// failure's message. They search the first CaseWindow cases that match the rest.
 	Step    string
 	Handler string
 	Message string
 	State   task.State
-	// InError selects cases of tasks in error now.
 	InError bool
 	// Fingerprint is that of the failure; Retryable whether a retry may help.
 	Fingerprint string
@@ -117,8 +113,8 @@ type CaseFilter struct {
 	Below       task.ID // exclusive; zero: the newest
 	Limit       int
 	Offset      int
-	// Bytes bounds the metadata of a page: more is left out, and marked. Small metadata (SmallDocument) is always
-	// included, as is that of a single case. 0: no bound; below 0: only small metadata.
+	// Bytes bounds the metadata of a page: more is left out, and marked. Small metadata (SmallDocument) and a single
+	// case's is always included. 0: no bound; below 0: only small metadata.
 	Bytes int
 }
 

@@ -33,21 +33,18 @@ type ChildMark struct {
 // ChildRows keeps children of steps, and each step's progress through them (its fan-out).
 //
 // A transaction locks a fan-out to change it. A child's own transaction only changes the child's row and marks it as
-// fresh; so thousands of children may end concurrently. A later transaction counts fresh ones: see
+// fresh, so thousands of children may end concurrently. A later transaction counts fresh ones: see
 // Engine.AdvanceChildren.
 type ChildRows interface {
-	// Fan-outs.
 
-	// WakeFanOuts marks fan-outs as fresh, adding missing ones without a list. Earlier plans become invalid: their
-	// Rev increases.
+	// WakeFanOuts marks fan-outs as fresh, adding missing ones without a list. Their Rev increases, which invalidates
+	// plans.
 	WakeFanOuts(ctx context.Context, tx Tx, steps []*task.Step) error
 	// FanOutsIn returns fan-outs, locked, in any order.
 	FanOutsIn(ctx context.Context, tx Tx, steps []task.ID) ([]*task.FanOut, error)
 	SaveFanOuts(ctx context.Context, tx Tx, of []*task.FanOut) error
 	// AddItems adds the list of items of a step, in windows of ItemWindow: JSON lists.
 	AddItems(ctx context.Context, tx Tx, step task.ID, windows [][]byte) error
-
-	// Children.
 
 	// SaveChildren stores new and known children. A nil Result keeps a known child's.
 	SaveChildren(ctx context.Context, tx Tx, children []Child) error
@@ -67,7 +64,6 @@ type ChildReads interface {
 	FreshChildren(ctx context.Context, step task.ID, limit int) ([]Child, error)
 	// ListChildren returns up to limit children of a step by index.
 	ListChildren(ctx context.Context, step task.ID, f ChildFilter) ([]Child, error)
-	// ItemWindow returns a window of a step's items, or nil.
 	ItemWindow(ctx context.Context, step task.ID, window int) ([]byte, error)
 }
 

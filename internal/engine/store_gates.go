@@ -51,10 +51,10 @@ type GateFilter struct {
 	Counted   int // bound of the counted parked steps
 }
 
-// GateStore keeps the gates of limits, the permits of steps, and signals about changes of gates.
+// GateStore keeps the gates of limits, the permits of steps, and signals about changes.
 //
-// A transaction that stores a step at a gate, or frees a permit, only adds a signal, without reading or locking the
-// gate. The transaction that takes the signals locks their gates, and decides which steps pass.
+// A transaction that stores a step at a gate, or frees a permit, only adds a signal, and does not touch the gate. The
+// transaction that takes the signals locks their gates, and decides which steps pass.
 type GateStore interface {
 	GateRows
 	GateReads
@@ -71,7 +71,7 @@ type GateRows interface {
 	// Signal adds a signal for each gate. A gate without a Namespace exists already.
 	Signal(ctx context.Context, tx Tx, gates []Gate) error
 	// TakeSignals takes up to limit signals and adds up to as many gates due by now. It returns these gates by
-	// number, locked; taken counts the signals. A gate gets the definition with the highest Rev.
+	// number, locked; taken counts the signals. The highest Rev defines a gate.
 	TakeSignals(ctx context.Context, tx Tx, now task.Instant, limit int) (gates []Gate, taken int, err error)
 	SaveGates(ctx context.Context, tx Tx, gates []Gate) error
 
@@ -92,8 +92,7 @@ type GateRows interface {
 	FreePermits(ctx context.Context, tx Tx, steps []task.ID) error
 	// FreePasses is FreePermits for rates.
 	FreePasses(ctx context.Context, tx Tx, steps []task.ID) error
-	// Refund deletes the permits of unused passes, subtracts them from the buckets of their rates, and signals the
-	// gates.
+	// Refund deletes the permits of unused passes, returns them to their rates, and signals the gates.
 	Refund(ctx context.Context, tx Tx, passes []Pass) error
 
 	// Upkeep.
@@ -105,7 +104,6 @@ type GateRows interface {
 
 // GateReads reads a committed state.
 type GateReads interface {
-	// Signalled reports whether there are signals, or gates due by now.
 	Signalled(ctx context.Context, now task.Instant) (bool, error)
 	// NextGate returns the earliest due time of a gate; 0 for none.
 	NextGate(ctx context.Context) (task.Instant, error)
@@ -114,7 +112,6 @@ type GateReads interface {
 
 	CountParked(ctx context.Context, limit int) (int, error)
 	FindGate(ctx context.Context, no int64) (*Gate, error)
-	// ListGates returns a page of gates, by No.
 	ListGates(ctx context.Context, f GateFilter) ([]GateView, error)
 	// Holders returns up to limit tasks with a permit of a gate, by ID.
 	Holders(ctx context.Context, gate int64, limit int) ([]task.ID, error)
@@ -122,11 +119,11 @@ type GateReads interface {
 
 	// For repair.
 
-	// StalledGates returns, of up to limit gates after a number, those with parked steps though there is room (for a
-	// rate, among the steps that wait for a worker), and the last number; 0 at the end.
+	// StalledGates returns, of up to limit gates after a number, those with parked steps and room (for a rate, among
+	// the steps that wait for a worker), and the last number; 0 at the end.
 	StalledGates(ctx context.Context, after int64, limit int) (stalled []int64, last int64, err error)
 	// StrayPermits returns, of up to limit permits after one by (gate, step), those of steps neither ready nor
 	// leased, and the last permit examined; zero at the end. A permit of an operator's limit, with a negative number,
-	// may be stray if its step is ready: a claim gave it.
+	// comes from a claim, so it may be stray if its step is ready.
 	StrayPermits(ctx context.Context, after Permit, limit int) (stray []Permit, last Permit, err error)
 }

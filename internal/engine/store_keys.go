@@ -11,12 +11,11 @@ type KeyStore interface {
 	// TakeKeys binds distinct idempotency keys until expires, and answers in order. A bound key that has not expired
 	// at now stays.
 	//
-	// If another transaction is binding one of them, a patient caller waits for its end; for others nothing is bound
-	// and the error is ErrKeyLocked, after which this transaction can continue.
+	// If another transaction is binding one, a patient caller waits for its end; for others nothing is bound, the
+	// error is ErrKeyLocked, and this transaction can continue.
 	TakeKeys(ctx context.Context, tx Tx, asks []KeyAsk, now, expires task.Instant, patient bool) ([]KeyAnswer, error)
-	// BindKey binds an idempotency key until expires, replacing a binding.
+	// BindKey replaces a binding.
 	BindKey(ctx context.Context, tx Tx, name KeyName, to Binding, expires task.Instant) error
 	DropKeys(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
-	// BoundTasks returns the tasks that keys are bound to at a time.
 	BoundTasks(ctx context.Context, names []KeyName, now task.Instant) (map[KeyName]task.ID, error)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// OperatorLimitStore keeps operators' limits, one for each target: those in force, and ended ones for a while.
-// GateStore has the permits, under task.PauseTarget.LimitNo.
+// OperatorLimitStore keeps operators' limits, one for each target, and ended ones for a while. GateStore has the
+// permits, under task.PauseTarget.LimitNo.
 type OperatorLimitStore interface {
 	// SaveLimit replaces an earlier limit of the target.
 	SaveLimit(ctx context.Context, tx Tx, l *task.OperatorLimit) error

@@ -31,13 +31,13 @@ const TurnsCounted = 100_000
 // OrderingStore keeps the task with the turn of each ordering key (the head) and the waiting tasks.
 //
 // Submissions add tasks without reading their key, so that they never wait for another transaction. An added task is
-// fresh: a head that ends at the same moment may miss it. MarkKnown ends that, once the head is locked: the later end
-// of that head sees the task.
+// fresh: a head that ends at the same moment may miss it. MarkKnown ends that under the head's lock: the later end of
+// that head sees the task.
 type OrderingStore interface {
 	// Heads.
 
-	// LockHeads locks the heads of distinct keys. It returns the locked and the vacant keys; a key whose head another
-	// transaction holds is in neither list.
+	// LockHeads returns locked and vacant ones of distinct keys; a key whose head another transaction holds is in
+	// neither list.
 	LockHeads(ctx context.Context, tx Tx, keys []OrderingKey) (locked, vacant []OrderingKey, err error)
 	// AddHeads makes tasks the heads of their distinct keys, and returns the keys that had none.
 	AddHeads(ctx context.Context, tx Tx, heads []Waiting) ([]OrderingKey, error)
@@ -53,8 +53,8 @@ type OrderingStore interface {
 	FirstWaiting(ctx context.Context, tx Tx, keys []OrderingKey) ([]Waiting, error)
 	// RemoveWaiting ignores unknown tasks.
 	RemoveWaiting(ctx context.Context, tx Tx, tasks []task.ID) error
-	// MarkKnown marks tasks as not fresh, and puts them, in order, behind earlier known ones: a transaction that
-	// commits later may have taken its place earlier.
+	// MarkKnown puts tasks, in order, behind earlier known ones: a transaction that commits later may have taken its
+	// place earlier.
 	MarkKnown(ctx context.Context, tx Tx, tasks []task.ID) error
 
 	// Reads of a committed state.

@@ -67,9 +67,7 @@ type ReadTemplates interface {
 	FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error)
 	// FindAdhoc returns a handler's stand-in template.
 	FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error)
-	// ListTemplates returns a page by DefID, newest first, without stand-ins.
 	ListTemplates(ctx context.Context, f TemplateFilter) ([]*task.Template, error)
-	// CountAdhoc counts up to limit stand-ins of a namespace.
 	CountAdhoc(ctx context.Context, namespace string, limit int) (int, error)
 }
 

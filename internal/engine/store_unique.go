@@ -38,11 +38,11 @@ type UniqueMove struct {
 	To   Holder
 }
 
-// UniqueStore stores unique keys, each bound to at most one task. The task's row shows whether it still guards the
-// key, so transactions that change tasks need not read keys.
+// UniqueStore stores unique keys, each bound to at most one task. The task's row shows whether it guards the key, so
+// changes of tasks need not read keys.
 type UniqueStore interface {
-	// WithoutWaiting runs fn, which takes and moves keys. If another transaction holds a key or its task, it undoes
-	// fn and returns ErrKeyLocked; the transaction can continue. Outside of it, the transaction waits.
+	// WithoutWaiting runs fn, which takes and moves keys. If another transaction holds a key or its task, fn is
+	// undone and the error is ErrKeyLocked; the transaction can continue. Elsewhere the transaction waits.
 	WithoutWaiting(ctx context.Context, tx Tx, fn func() error) error
 	// TakeUnique binds the free ones of distinct keys, and answers in order: the zero Guardian, or the guarding task.
 	// A key of a task without a row is free.
@@ -52,6 +52,5 @@ type UniqueStore interface {
 	MoveUnique(ctx context.Context, tx Tx, moves []UniqueMove) (map[KeyName]bool, error)
 	// DropUnique deletes up to limit keys whose period ended before a time.
 	DropUnique(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
-	// Guardians returns the tasks bound to unique keys, guarding or not.
 	Guardians(ctx context.Context, names []KeyName) (map[KeyName]Guardian, error)
 }

@@ -8,8 +8,8 @@ import (
 
 // WaitStore keeps a row for each waiting step of task.WaitKinds until its wait ends.
 //
-// A signal and a step that begins to wait at the same moment lock nothing and may miss each other. Both are stored as
-// fresh, and looked at again after the commit: the later look sees both.
+// A simultaneous signal and wait lock nothing and may miss each other. Both are stored as fresh, and looked at again
+// after the commit: the later look sees both.
 type WaitStore interface {
 	// ChangeWaits replaces the waits of some steps and deletes those of others.
 	ChangeWaits(ctx context.Context, tx Tx, put []task.StepWait, drop []task.ID) error
@@ -48,7 +48,7 @@ type SignalMatch struct {
 // SignalStore keeps signals.
 type SignalStore interface {
 	// AddSignal stores a signal, or returns the kept one with its ID, without payload. It replaces one that had
-	// expired when the new one was received.
+	// expired by the new one's reception.
 	AddSignal(ctx context.Context, tx Tx, s *task.Signal) (existing *task.Signal, err error)
 	// FreshSignals returns up to limit fresh signals in order, without payloads.
 	FreshSignals(ctx context.Context, tx Tx, limit int) ([]task.Signal, error)
@@ -62,7 +62,6 @@ type SignalStore interface {
 
 	// Reads of a committed state.
 
-	// FindSignal returns a signal without its payload, or nil.
 	FindSignal(ctx context.Context, name task.SignalName) (*task.Signal, error)
 	// CountSignals counts up to limit signals of a namespace that expire after a time.
 	CountSignals(ctx context.Context, namespace string, at task.Instant, limit int) (int, error)

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Submission requests one task: a run of the template Name, or of the handler TaskType; only one may be set. Submit
-// fills in Namespace and Meta.Priority.
+// Submission requests one task of either the template Name or the handler TaskType. Submit fills in Namespace and
+// Meta.Priority.
 type Submission struct {
 	Name      string
 	TaskType  string
@@ -33,8 +33,7 @@ type Submission struct {
 	CorrelationID string
 	Meta          task.Meta // tasks with one OrderingKey run one after the other
 
-	// Queued marks a submission through the queue API: back-pressure always applies, and the receipt has the first
-	// step's position.
+	// Queued marks a submission through the queue API: back-pressure always applies, and the receipt has a position.
 	Queued bool
 	// Caller is the name of the API key. With Meta.Initiator it identifies the user for back-pressure.
 	Caller string
@@ -43,8 +42,8 @@ type Submission struct {
 // DefaultNamespace is the namespace of requests that name none.
 const DefaultNamespace = "default"
 
-// draft is a checked submission without ID and time. It holds no rows or locks, so that drafts of many callers can
-// wait for one transaction.
+// draft is a checked submission. It holds no rows or locks, so that drafts of many callers can wait for one
+// transaction.
 type draft struct {
 	in       *Submission
 	template *task.Template
@@ -72,8 +71,7 @@ func (s *draftStep) routeID() int64 {
 	return s.route.ID
 }
 
-// draft checks a submission and resolves its references. Problems are below the pointer at. Those that need no store
-// come first, and alone. The error is the store's.
+// Problems are below the pointer at. Those that need no store come first, and alone. The error is the store's.
 func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, []task.Problem, error) {
 	problems := e.checkFields(in, at)
 	if len(problems) > 0 {
@@ -125,8 +123,8 @@ func (d *draft) named() string {
 	return "/name"
 }
 
-// draftStep stores the step's route if it is new. Attempts and timeout come from the submission, else the template,
-// else the priority's level.
+// draftStep stores a new route. Attempts and timeout come from the submission, else the template, else the priority's
+// level.
 func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	spec := &d.template.Steps[i]
 	priority := d.priority
@@ -218,7 +216,7 @@ func (e *Engine) checkContext(t *task.Template, document []byte, at string) ([]t
 	return problems, err
 }
 
-// checkSchema checks a missing context as null. It can take long, outside of any transaction.
+// A missing context is checked as null. The check can take long, outside of any transaction.
 func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]task.Problem, error) {
 	schema, err := e.catalog.schema(t, e.schemas)
 	if task.CodeOf(err) == task.Invalid {
@@ -246,7 +244,7 @@ const (
 	maxList = 32
 )
 
-// checkFields returns every problem visible without the store, at the API's field names.
+// Locations are the API's field names.
 func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	var problems []task.Problem
 	bad := func(field, format string, args ...any) {
@@ -317,7 +315,6 @@ func deadlineFault(in *Submission, now task.Instant) string {
 	return ""
 }
 
-// checkList checks the length, and entries for emptiness, length and control characters.
 func checkList(at string, list []string) []task.Problem {
 	if len(list) > maxList {
 		return []task.Problem{{Location: at, Message: fmt.Sprintf("has %d entries; the limit is %d", len(list), maxList)}}

@@ -32,8 +32,7 @@ type Receipt struct {
 // Unavailable: back-pressure, with RetryAfter. Unavailable also when another open transaction binds a key for longer
 // than keyPatience.
 //
-// Submit fills in the namespace of its submissions. It is safe for concurrent use; concurrent calls share a
-// transaction.
+// Submit fills in the namespaces. It is safe for concurrent use; concurrent calls share a transaction.
 func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
 	receipts, err := e.submit(ctx, subs, itemErrors)
 	if errors.Is(err, ErrReplaced) {
@@ -77,8 +76,7 @@ const (
 	keyPatience     = 15 * time.Second
 )
 
-// storeDrafts stores drafts together with other calls'. A call with a locked key waits here, where it delays no
-// others.
+// A call with a locked key waits here, where it delays no others.
 func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, error) {
 	pause := keyPause
 	for waited := time.Duration(0); ; waited += pause {
@@ -128,7 +126,7 @@ func (e *Engine) drafts(ctx context.Context, subs []Submission,
 }
 
 // CheckSubmissions returns the reason for which Submit would refuse each submission, or nil, apart from
-// back-pressure, idempotency keys and the number of routes. It stores nothing.
+// back-pressure, idempotency keys and the number of routes.
 func (e *Engine) CheckSubmissions(ctx context.Context, subs []Submission) []error {
 	errs := make([]error, len(subs))
 	for i := range subs {
@@ -170,8 +168,8 @@ type submitted struct {
 	locked   bool // an open transaction is binding a key: nothing was stored
 }
 
-// runSubmits stores drafts of many callers in one transaction. Refusals come first: numbers of templates and routes,
-// idempotency keys, rows. Rows are inserted last, in the state after hand-offs to polls.
+// Refusals come first: numbers of templates and routes, idempotency keys, rows. Rows are inserted last, in the state
+// after hand-offs to polls.
 func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 	var total int
 	for _, c := range calls {
@@ -227,8 +225,8 @@ type builder struct {
 	late   map[*draft]*uniqueSlot
 }
 
-// add creates the rows of a draft unless takeKeys found a task of its key. IDs come in one run, so that a task's
-// steps are adjacent in the store.
+// takeKeys has looked for a task of the draft's key. IDs come in one run, so that a task's steps are adjacent in the
+// store.
 func (b *builder) add(d *draft) (r Receipt, err error) {
 	u, ids := b.u, b.u.e.store.IDs()
 	var id task.ID
@@ -274,7 +272,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	return Receipt{ID: id, State: t.State, Created: true, Unique: r.Unique}, nil
 }
 
-// show copies first steps to the receipts of Queued submissions, because the store may continue to use the originals.
+// The store may continue to use the original steps, so show copies them.
 func (b *builder) show(calls [][]*draft, out []submitted) {
 	next := 0 // in b.steps a task's steps are adjacent, in the order of the receipts
 	for i, c := range calls {
@@ -295,7 +293,7 @@ func (b *builder) show(calls [][]*draft, out []submitted) {
 	}
 }
 
-// begin makes a step without parents ready, or schedules it for run_at or an immediate look of the engine.
+// begin makes a step ready, or schedules it for run_at or the engine.
 func (b *builder) begin(t *task.Task, s *task.Step, def *task.Template) error {
 	if at := max(t.RunAt, b.u.now); at > b.u.now || def.Controlled && def.Spec(s).Special() {
 		s.Schedule(at)

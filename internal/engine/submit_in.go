@@ -15,9 +15,9 @@ type PreparedSubmit struct {
 	refused  []Receipt // of all submissions, with the errors of invalid ones
 }
 
-// PrepareSubmit checks submissions, stores the templates and routes that they need, and counts them as under way
-// until Release. It must not be called inside Write, because it may begin a transaction. One invalid submission
-// refuses all. Its errors are those of Submit.
+// PrepareSubmit checks submissions, stores their templates and routes, and counts them as under way until Release. It
+// must not be called inside Write, because it may begin a transaction. One invalid submission refuses all. Its errors
+// are those of Submit.
 func (e *Engine) PrepareSubmit(ctx context.Context, subs []Submission) (*PreparedSubmit, error) {
 	return e.prepareSubmit(ctx, subs, false)
 }
@@ -44,8 +44,8 @@ func (p *PreparedSubmit) Release(err error) {
 }
 
 // SubmitIn stores prepared submissions in the caller's transaction, and answers in order. It may be called once in
-// each run. ErrReplaced: the database was replaced, so prepare again. It waits for a locked key inside the
-// transaction, because that is open anyway.
+// each run. ErrReplaced: the database was replaced, so prepare again. It waits for a locked key, because the
+// transaction is open anyway.
 func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Receipt, error) {
 	drafts := p.entry.admitted
 	if len(drafts) == 0 {
@@ -87,8 +87,8 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 	return slices.Clone(receipts), nil
 }
 
-// SubmitWithin is Submit in a transaction that write begins or joins: write runs its argument there, and returns the
-// result. It runs again if the database was replaced.
+// SubmitWithin is Submit in a transaction of write, which runs its argument there, and returns the result; again if
+// the database was replaced.
 func (e *Engine) SubmitWithin(ctx context.Context, subs []Submission,
 	write func(submit func(context.Context, Tx) error) error,
 ) ([]Receipt, error) {
@@ -118,8 +118,8 @@ func (e *Engine) submitWithin(ctx context.Context, subs []Submission,
 	return receipts, nil
 }
 
-// SubmitEachWithin is SubmitWithin with the refusals of single submissions in their receipts, while the others are
-// stored. submit returns the receipts, in the transaction. Back-pressure refuses all or none, before write.
+// SubmitEachWithin is SubmitWithin with the refusals of single submissions in their receipts. submit returns the
+// receipts, in the transaction. Back-pressure refuses all or none, before write.
 func (e *Engine) SubmitEachWithin(ctx context.Context, subs []Submission,
 	write func(submit func(context.Context, Tx) ([]Receipt, error)) error,
 ) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // submittedCache holds the latest submissions of this process, so that a claim from the dispatcher need not read the
-// store. Cached rows are current: a step that becomes ready again gets another key.
+// store. Cached rows are current: a step that is ready again has another key.
 type submittedCache struct {
 	// epoch grows with each clear: other processes may have got earlier steps.
 	epoch atomic.Int64
@@ -39,7 +39,7 @@ func newSubmittedCache() *submittedCache {
 	return &submittedCache{works: map[task.ID]submittedStep{}, steps: map[task.ID][]task.ID{}}
 }
 
-// put caches a copy of a new step, unless the cache was cleared since the epoch. Steps of a task share it.
+// put does nothing if the cache was cleared since the epoch. Steps of a task share its copy.
 func (s *submittedCache) put(w Work, epoch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *submittedCache) put(w Work, epoch int64) {
 	s.bytes += len(w.Task.Context)
 }
 
-// offered records offered steps. It drops those that other processes may have offered before: they may have run.
+// offered drops steps that other processes may have offered before: they may have run.
 func (s *submittedCache) offered(steps []Offered, now task.Instant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,6 @@ func (s *submittedCache) offered(steps []Offered, now task.Instant) {
 	}
 }
 
-// take returns a step with its task if they are cached as offered.
 func (s *submittedCache) take(as Offered, now task.Instant) (Work, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +103,7 @@ func (s *submittedCache) clear() {
 	s.bytes = 0
 }
 
-// drop removes all steps of a task, whose rows become outdated together. The caller holds mu.
+// The shared rows of a task's steps become outdated together. The caller holds mu.
 func (s *submittedCache) drop(id task.ID) {
 	for _, step := range s.steps[id] {
 		s.bytes -= len(s.works[step].Task.Context)

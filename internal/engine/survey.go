@@ -11,9 +11,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// With the survey the staleness detector need not read all tasks repeatedly, nor have a row for tasks that end in
-// time. It reads each task once by ID, and so by creation, at the age at which the smallest threshold allows the
-// first warning. A live task gets a watch for its next check. Most tasks have ended by then.
+// The survey finds stale tasks without repeated reads, and without rows for tasks that end in time. It reads each
+// task once by ID, and so by creation, at the age at which the smallest threshold allows the first warning. A live
+// task then gets a watch for its next check; most have ended.
 
 const surveyNote = "staleness_survey"
 
@@ -22,8 +22,8 @@ const (
 	surveyWindows = 10
 )
 
-// Survey reads a bounded number of tasks that became old since the last call, and reports whether it has reached the
-// end. Concurrent processes store the same watches.
+// Survey reads a bounded number of tasks that became old, and reports whether it has reached the end. Concurrent
+// processes store the same watches.
 func (e *Engine) Survey(ctx context.Context) (bool, error) {
 	smallest, err := e.smallestThreshold(ctx)
 	if err != nil || smallest == 0 {
@@ -51,7 +51,7 @@ func (e *Engine) Survey(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// surveyEdge is the first ID of the tasks too young for a warning in the current millisecond.
+// Younger tasks have no warning in the current millisecond.
 func (e *Engine) surveyEdge(smallest time.Duration) task.ID {
 	warned := e.instant().Add(-smallest / 100 * task.WarningPercent)
 	return task.MakeID(task.SeqFloor(warned.Add(time.Millisecond).Time()), 0)
@@ -60,7 +60,6 @@ func (e *Engine) surveyEdge(smallest time.Duration) task.ID {
 // justBelow also holds for a store that keeps only the sequence of an ID: there the edge itself is a task's ID.
 func justBelow(edge task.ID) task.ID { return task.MakeID(edge.Seq()-1, math.MaxUint64) }
 
-// surveyed returns the ID up to which tasks were read under the current thresholds.
 func (e *Engine) surveyed(ctx context.Context) (task.ID, error) {
 	text, err := e.noteStore.FindNote(ctx, surveyNote)
 	if err != nil {
@@ -77,7 +76,6 @@ func (e *Engine) surveyed(ctx context.Context) (task.ID, error) {
 	return id, nil
 }
 
-// thresholdsKey identifies the thresholds for which watches are valid.
 func (e *Engine) thresholdsKey() string {
 	t := e.cfg.StalenessThresholds
 	return fmt.Sprintf("%s/%s/%s", t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess)
@@ -128,8 +126,7 @@ func mustWatch(u *unit, t *task.Task, was task.State) {
 	cc.unwatched[t] = was
 }
 
-// flushWatches gives a watch to tasks that the survey passed in error, and to those whose watch is too late for their
-// new state.
+// flushWatches adds watches of tasks that the survey passed in error, or whose watch is too late for their new state.
 func (cc *caseChanges) flushWatches() error {
 	var watches []Watch
 	for t, was := range cc.unwatched {

@@ -9,8 +9,8 @@ import (
 )
 
 // giveUp puts a task in error that has taken too long, with its steps that run, wait for a worker or wait for a time.
-// An operator repairs it step by step. An act of the system records for each step its wait and the cause; earlier
-// failures stay the last errors. Steps that wait for parents stay pending, and continue after the repair.
+// An operator repairs it step by step. An act of the system records each step's wait and the cause; earlier failures
+// stay the last errors. Steps that wait for parents continue after the repair.
 func giveUp(u *unit, t *task.Task, f *task.Failure, cause string) error {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -58,8 +58,7 @@ func (t *ActTime) UnmarshalText(text []byte) error {
 // actTime is UTC in microseconds, so that texts sort like times.
 const actTime = "2006-01-02T15:04:05.000000Z"
 
-// abandon puts an open step in error because its task has taken too long. A step without an attempt has its wait in
-// the act.
+// abandon puts an open step in error. A step without an attempt has its wait in the act.
 func abandon(u *unit, w Work, f *task.Failure, cause string) error {
 	s := w.Step
 	var waited GivenUp
@@ -94,8 +93,7 @@ func abandon(u *unit, w Work, f *task.Failure, cause string) error {
 	return nil
 }
 
-// cutOff records a lease ended by the task's time limit. It is a failure only without an earlier one: operators must
-// see the real last error.
+// cutOff is a failure only without an earlier one: operators must see the real last error.
 func cutOff(s *task.Step, now task.Instant, f *task.Failure) task.Attempt {
 	switch {
 	case s.State == task.StepAssigned:

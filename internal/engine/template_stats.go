@@ -36,8 +36,8 @@ type Spread struct {
 	P50, P95, Max time.Duration
 }
 
-// TemplateStats reads up to limit newest tasks of a version of a template, the latest for "", and their steps.
-// NotFound: there is no such template. Invalid: a limit outside of 1 to Limits.PageItems.
+// TemplateStats reads up to limit newest tasks of a version, the latest for "", and their steps. NotFound: there is
+// no such template. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) TemplateStats(ctx context.Context, namespace, name, version string, limit int) (*TemplateStats,
 	error,
 ) {

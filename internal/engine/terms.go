@@ -12,15 +12,14 @@ import (
 )
 
 // Processes on one store agree in terms where ready steps are handed out: from the store, or from a dispatcher with a
-// certain content. The term and each process's announcement are notes in the store. No process hands out steps in a
-// term before all others have announced that they left earlier terms, and have stored the leases that only they had.
-// A process whose announcement expires counts as ended, and stops handing out before that.
+// certain content. The term and each process's announcement are notes. No process hands out steps in a term before
+// all others have announced that they left earlier terms, and have stored the leases that only they had. A process
+// whose announcement expires counts as ended, and stops handing out before that.
 
 const (
-	termPrefix     = "dispatch/term/"
-	memberPrefix   = "dispatch/node/"
-	dispatchPrefix = "dispatch/"
-	// memberForgotten is the age at which an ended process's note is deleted.
+	termPrefix      = "dispatch/term/"
+	memberPrefix    = "dispatch/node/"
+	dispatchPrefix  = "dispatch/"
 	memberForgotten = time.Minute
 )
 
@@ -37,7 +36,6 @@ type term struct {
 }
 
 type member struct {
-	// Term is its present term.
 	Term  int64        `json:"term"`
 	At    task.Instant `json:"at"`
 	Until task.Instant `json:"until"` // when it counts as ended
@@ -56,7 +54,6 @@ func (m member) sameAs(o member) bool {
 	return m == o
 }
 
-// membership is the present term and the other processes' announcements.
 type membership struct {
 	term    term
 	members []member // live
@@ -101,8 +98,7 @@ func readMembership(ctx context.Context, store NoteStore, own string, now task.I
 
 func termKey(no int64) string { return fmt.Sprintf("%s%019d", termPrefix, no) }
 
-// nextTerm returns the term that all members must enter: the present one if it fits. joins: me was not a member
-// before.
+// nextTerm returns the term that all members must enter. joins: me was not a member before.
 func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 	want := a.term
 	native, there := me.Native, me.Sees

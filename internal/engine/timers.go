@@ -14,12 +14,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Upkeep's loops call these verbs. Each handles a bounded batch and returns its size; fewer than the limit means that
-// nothing more is due.
+// Each of upkeep's verbs handles a bounded batch and returns its size; fewer than the limit means that nothing more
+// is due.
 
-// FireTimers begins steps whose time has come: retries, snoozes, run_at. NextDue receives the time of the first one
-// due before the next tick. Several processes may run it, because Due skips locked rows. A *due.Error lists steps
-// skipped here and in the two verbs below.
+// FireTimers begins steps whose time has come: retries, snoozes, run_at. NextDue receives the next time before the
+// next tick. Several processes may run it, because Due skips locked rows. A *due.Error lists steps skipped here and
+// in the two verbs below.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	n, err := e.stepLoop("timers", task.Timers, e.due.timers, func(u *unit, works []Work) error {
 		for _, w := range works {
@@ -43,8 +43,7 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// NextDue receives the earliest due time set here or found by FireTimers since the last receive, so that a loop need
-// not wait for its tick.
+// NextDue receives the earliest due time set here or found by FireTimers, so that a loop need not wait for its tick.
 func (e *Engine) NextDue() <-chan task.Instant { return e.waiters.nextDue }
 
 // ReapLeases ends expired leases:
@@ -109,8 +108,8 @@ func expireAll(u *unit, tasks []*task.Task) (err error) {
 	return nil
 }
 
-// overdue moves the deadlines of tasks that pauses or outages held back: max_duration restarts at the end of the
-// pause, as at the turn of an ordering key. It returns the other tasks.
+// overdue restarts the max_duration of tasks at the ends of pauses and outages that held them back, as at the turn of
+// an ordering key. It returns the other tasks.
 func (u *unit) overdue(tasks []*task.Task) ([]*task.Task, error) {
 	held := u.e.heldEver()
 	if held == nil {
@@ -188,7 +187,7 @@ func (u *unit) expire(t *task.Task) error {
 
 // MarkDeadWorkers marks workers dead that missed their heartbeats, once this engine has run long enough to receive
 // them. Leases expire as usual, but steps in a dead worker's queue, with long leases, return immediately. The
-// transaction checks each worker again, because a heartbeat may arrive in between.
+// transaction checks each worker again: a heartbeat may arrive.
 func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	now := e.instant()
 	if now < e.grace() {

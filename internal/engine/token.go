@@ -18,9 +18,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A worker presents a token for each lease. A lease's number orders the leases of a step, but does not authenticate.
-// The token is the number, the time of the hand-out, and a code over both, step and worker, with a key of the
-// database. So a token cannot be guessed or used by another worker, survives restarts, and needs no storage.
+// A worker presents a token for each lease, because the lease's number does not authenticate. The token is the
+// number, the time of the hand-out, and a code over both, step and worker, with a key of the database. So it cannot
+// be guessed or used by another worker, survives restarts, and needs no storage.
 
 const (
 	// tokenKeyNote holds the key, which moves with the database.
@@ -30,7 +30,7 @@ const (
 	maxToken     = 64
 )
 
-// keyring holds the tokens of the present database. Another database may have another key.
+// Another database may have another key.
 type keyring struct {
 	tokens  atomic.Pointer[tokens]
 	doubted atomic.Bool // read the key before its next use
@@ -86,7 +86,6 @@ func (c *coder) make(r LeaseRef) []byte {
 	return base64.RawURLEncoding.AppendEncode(text, code)
 }
 
-// tokenKey creates a missing key.
 func tokenKey(ctx context.Context, w Writer, notes NoteStore) ([]byte, error) {
 	text, err := notes.FindNote(ctx, tokenKeyNote)
 	if err == nil && text == "" {

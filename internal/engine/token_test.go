@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// Processes on one database share a key of tokens, whichever makes it; other databases have others.
+// Processes on one database share a key of tokens; other databases have others.
 func TestTokenKey(t *testing.T) {
 	t.Parallel()
 	shared := memstore.New(nil)

@@ -2,7 +2,6 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// trait is a set of bits that link a step, its task or its route to features.
 type trait uint16
 
 const (

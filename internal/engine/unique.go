@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A unique key is a hash of chosen fields of a submission's context. At most one task guards a key. It answers a
+// A unique key is a hash of chosen fields of a submission's context. The one task that guards a key answers a
 // submission with that key, refuses it, or is replaced if it has not begun.
 //
 // A key's row names the bound task, whose row shows whether it guards the key. So the transaction that ends the guard
@@ -35,7 +35,7 @@ type UniqueCounts [4]int
 type UniqueMatch struct {
 	Outcome UniqueOutcome
 	By      []string
-	// Holder is the guarding task with the end of its guard; for UniqueReplaced the cancelled task.
+	// Holder is the guarding task, or for UniqueReplaced the cancelled one.
 	Holder Holder
 	// Begun: the task had begun, so it was not replaced.
 	Begun bool
@@ -63,7 +63,7 @@ func (d *draft) setUnique(at string) *task.Problem {
 	return nil
 }
 
-// knownDrafts returns the drafts with known idempotency keys or guarded unique keys, which create no task.
+// Known idempotency keys and guarded unique keys create no task.
 func (e *Engine) knownDrafts(ctx context.Context, drafts []*draft) (map[*draft]bool, error) {
 	known, err := e.knownKeys(ctx, drafts)
 	if err != nil {
@@ -97,7 +97,6 @@ func (e *Engine) knownDrafts(ctx context.Context, drafts []*draft) (map[*draft]b
 
 func (d *draft) uniqueName() KeyName { return KeyName{d.template.Namespace, d.unique.key} }
 
-// uniqueSlot is a unique key in a transaction: the guarding task and the submissions for it.
 type uniqueSlot struct {
 	name   KeyName
 	before Guardian // guards the key since earlier; zero: none
@@ -144,8 +143,7 @@ func (b *builder) holder(d *draft) Holder {
 	return h
 }
 
-// askingSlots returns the unique keys as they are before these drafts. A draft whose idempotency key names a task
-// needs none.
+// The slots show the keys before these drafts. A draft whose idempotency key names a task needs none.
 func (b *builder) askingSlots(drafts []*draft) ([]*uniqueSlot, error) {
 	var list []*uniqueSlot
 	slots := map[KeyName]*uniqueSlot{}
@@ -181,7 +179,7 @@ func (b *builder) askingSlots(drafts []*draft) ([]*uniqueSlot, error) {
 	return list, nil
 }
 
-// takeUnique decides which drafts get their unique keys, and binds them; none with ErrKeyLocked.
+// With ErrKeyLocked nothing is bound.
 func (b *builder) takeUnique(drafts []*draft, patient bool) error {
 	if !slices.ContainsFunc(drafts, func(d *draft) bool { return d.unique != nil }) {
 		return nil
@@ -236,7 +234,6 @@ func (b *builder) bindUnique(slots []*uniqueSlot) error {
 	return task.Errorf(task.Unavailable, "others submit under the same unique keys all the time")
 }
 
-// askUnique takes the keys not taken yet, each for the draft that gets it if free.
 func (b *builder) askUnique(slots []*uniqueSlot) error {
 	var asked []*uniqueSlot
 	var asks []UniqueAsk
@@ -284,7 +281,7 @@ func (b *builder) lookAtHolders(slots []*uniqueSlot) error {
 	return nil
 }
 
-// moveUnique moves keys to other drafts. It returns those moved elsewhere meanwhile, as if not requested.
+// moveUnique returns the keys moved elsewhere meanwhile, as if not requested.
 func (b *builder) moveUnique(slots []*uniqueSlot) (again []*uniqueSlot, err error) {
 	var moving []*uniqueSlot
 	var moves []UniqueMove
@@ -317,7 +314,7 @@ func (b *builder) moveUnique(slots []*uniqueSlot) (again []*uniqueSlot, err erro
 	return again, nil
 }
 
-// begun reports whether a task cannot be replaced: a worker has had one of its steps, or it is settled.
+// A task cannot be replaced once a worker has had one of its steps, or it is settled.
 func (b *builder) begun(id task.ID) (bool, error) {
 	u := b.u
 	t, err := u.rows.task(id)
@@ -330,7 +327,6 @@ func (b *builder) begun(id task.ID) (bool, error) {
 	}), err
 }
 
-// replace cancels a task that lost its unique key.
 func (b *builder) replace(old *Guardian, by task.ID) error {
 	u := b.u
 	t, err := u.rows.task(old.Task)
@@ -341,7 +337,7 @@ func (b *builder) replace(old *Guardian, by task.ID) error {
 	return u.end(t, System, cause+", submitted under the same unique key", cause)
 }
 
-// find returns the receipt of a draft whose key names an existing task, or the ID of its own task.
+// find returns the receipt for an existing task, or the ID of the draft's own task.
 func (b *builder) find(d *draft) (r Receipt, id task.ID, found bool, err error) {
 	if d.in.IdempotencyKey != "" {
 		if r, id, found, err = b.existing(d); err != nil || found {

@@ -9,10 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// unit is the unit of work of one transaction: rows are loaded once and saved at the end, so that items about the
-// same task see each other's changes.
-//
-// Each part has its own type and file, and points to its unit.
+// unit is the unit of work of one transaction: rows are loaded once and saved at the end, so that items about one
+// task see each other's changes. Each part has its own type and file.
 type unit struct {
 	e *Engine
 	// A unit lives exactly as long as the function passed to Write, so storing ctx is like passing it.
@@ -23,8 +21,7 @@ type unit struct {
 	order task.Scheduling // when the transaction began
 	// external: the transaction ends elsewhere, unobserved.
 	external bool
-	// queues: ready steps stay in the queue for polls after the commit, because a caller's transaction may stay open
-	// for long.
+	// queues: ready steps stay in the queue until the commit, because a caller's transaction may stay open for long.
 	queues bool
 
 	rows     loadedRows
@@ -70,8 +67,8 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	return u
 }
 
-// notBefore moves the unit's time past a time in a row, which a process with a faster clock may have written: later
-// changes must not appear earlier. A time far ahead comes from a damaged row and must not spread.
+// notBefore moves the unit's time past a row's, written by a faster clock: later changes must not appear earlier. A
+// time far ahead comes from a damaged row and must not spread.
 func (u *unit) notBefore(at task.Instant) {
 	if at < u.now.Add(clockSlack) {
 		u.now = max(u.now, at)
@@ -128,8 +125,7 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 	return nil
 }
 
-// start begins a pending step without open parents; see control.enter. It waits for a later run_at after an early
-// resolution or turn.
+// start begins a step without open parents; see control.enter. It waits for a later run_at.
 func (u *unit) start(w Work) error {
 	if at := w.Task.RunAt; at > u.now {
 		return control{u}.putOff(w, at)
@@ -161,8 +157,7 @@ func (u *unit) gatherUndecided(tasks []*task.Task) error {
 }
 
 // hasDue reports whether a task about to be in error has a scheduled step, or compensation that waits for its
-// children to rest. Otherwise a task with two failed branches, one under repair, would be in error until the timers
-// fire.
+// children. Otherwise a task with two failed branches, one under repair, would be in error until the timers fire.
 func (u *unit) hasDue(t *task.Task) (bool, error) {
 	if _, goesOn := u.verdicts.goOn[t]; !t.Counts.Undecided() || goesOn {
 		return t.Counts.Undecided(), nil
@@ -198,8 +193,7 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	u.departed(departure{task: t, was: was, cause: cause})
 }
 
-// departed is the only place that notifies all followers of task states: history, callers, observer, listeners and
-// features.
+// departed is the only place that notifies all followers of task states.
 func (u *unit) departed(d departure) {
 	t := d.task
 	ev := task.Event{TaskID: t.ID, At: u.now, From: d.was, To: t.State, Cause: d.cause}

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// caseChanges has the cases that a unit opens or changes. flush and then save run at the end of the transaction.
+// flush and then save run at the end of the transaction.
 type caseChanges struct {
 	u *unit
 
@@ -63,7 +63,7 @@ type opening struct {
 	opened  *task.Case // nil with a pending case
 }
 
-// recordedIn reports whether the task is still stuck as its pending case records. Each failing step is recorded.
+// Each failing step is recorded.
 func (o *opening) recordedIn() bool {
 	c := o.pending
 	if o.cause == "" || o.cause != c.Cause || c.Recovery != nil {
@@ -72,8 +72,8 @@ func (o *opening) recordedIn() bool {
 	return o.cause == task.CauseNoWorker || o.task.StateAt <= c.OccurredAt
 }
 
-// open records stuck tasks with snapshots in new or pending cases. It reads all rows together. The snapshot shows the
-// state before the occurrence, so call it before the task changes.
+// open adds snapshots to new or pending cases. It reads all rows together. The snapshot shows the state before the
+// occurrence, so call it before the task changes.
 func (cc *caseChanges) open(list []*opening) error {
 	list, err := cc.findPending(list)
 	if err != nil || len(list) == 0 {
@@ -108,7 +108,7 @@ func (cc *caseChanges) open(list []*opening) error {
 	return nil
 }
 
-// findPending finds the pending cases by the marks of tasks, and marks those that will get one. It drops recorded
+// findPending finds pending cases by the marks of tasks, and marks those that will get one. It drops recorded
 // occurrences, and all but one per task.
 func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	var again []task.ID
@@ -139,8 +139,7 @@ func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.recordedIn() }), nil
 }
 
-// exhausted records a task in error because steps failed for good. flush adds the occurrence, when all steps have
-// their final states.
+// flush adds the occurrence, when all steps have their final states.
 func exhausted(u *unit, t *task.Task, was task.State, since task.Instant) {
 	if u.e.opensCase(t) {
 		cc := caseSlot.of(u)
@@ -148,7 +147,6 @@ func exhausted(u *unit, t *task.Task, was task.State, since task.Instant) {
 	}
 }
 
-// opensCase reports whether a stuck task gets an occurrence: with automatic cases, or a pending one.
 func (e *Engine) opensCase(t *task.Task) bool {
 	return e.cfg.Cases.Enabled == settings.On || t.Meta.Case == task.HasPending
 }
@@ -244,7 +242,6 @@ func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (t
 	return act, nil
 }
 
-// pending is 1 for an open case.
 func pending(r task.Resolution) int64 {
 	if r == task.CasePending {
 		return 1

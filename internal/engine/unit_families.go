@@ -2,8 +2,7 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// A verb over many items first loads all their families in one query, for a store a round trip away. Later calls find
-// them loaded.
+// One query loads all families of a verb's items, for a store a round trip away.
 
 type stepKey struct {
 	task    task.ID
@@ -62,7 +61,6 @@ func (lr *loadedRows) gathered(f Family) bool {
 	return true
 }
 
-// siblings returns the existing steps of a family, locked.
 func (lr *loadedRows) siblings(f Family) ([]*task.Step, error) {
 	if err := lr.gather([]Family{f}); err != nil {
 		return nil, err
@@ -79,7 +77,6 @@ func (lr *loadedRows) siblings(f Family) ([]*task.Step, error) {
 	return steps, nil
 }
 
-// gatherTasks loads existing tasks with all their steps.
 func (lr *loadedRows) gatherTasks(ids []task.ID) error {
 	families := make([]Family, len(ids))
 	for i, id := range ids {

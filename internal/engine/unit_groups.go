@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// groupChanges only adds rows, so that thousands of failures with one fingerprint wait for no lock: package inbox
-// adds the deltas.
+// groupChanges only adds rows, so that failures with one fingerprint wait for no lock: package inbox adds the deltas.
 type groupChanges struct {
 	u     *unit
 	tally deadletter.Tally
@@ -17,8 +16,7 @@ type groupChanges struct {
 
 // Grouper applies rules to fingerprints, in the transaction that stores a failure.
 type Grouper interface {
-	// Print returns the fingerprint for grouping: print, or a rule's result. facts is called only with rules. An
-	// error is the database's.
+	// Print returns the fingerprint for grouping. facts is called only with rules. An error is the database's.
 	Print(ctx context.Context, tx Tx, namespace string, print failure.Print, facts func() deadletter.Facts,
 		now task.Instant) (failure.Print, error)
 }
@@ -30,8 +28,7 @@ func printBy(u *unit, namespace string, print failure.Print, facts func() deadle
 	return u.e.grouper.Print(u.ctx, u.tx, namespace, print, facts, u.now)
 }
 
-// join counts a failure in its group, which it always adds: the store keeps an existing one, and a read would cost
-// more.
+// join always adds the group: the store keeps an existing one, and a read would cost more.
 func (gc *groupChanges) join(namespace string, print failure.Print) int64 {
 	g := gc.tally.Join(deadletter.NewGroup(namespace, print, gc.u.now))
 	d := gc.tally.Of(g.ID)

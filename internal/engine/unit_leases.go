@@ -4,10 +4,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A unit corrects steps that the dispatcher has leased: a step loaded as ready gets its real state and lease. Only a
-// verb that changes the step saves them.
+// A unit corrects steps that the dispatcher has leased: a step loaded as ready gets its real state and lease, saved
+// only with other changes.
 
-// dispatchedLeases has the dispatcher's leases on steps of a unit.
 type dispatchedLeases struct {
 	u *unit
 
@@ -23,7 +22,6 @@ func offeredAs(s *task.Step) Offered {
 	return Offered{Step: s.ID, Route: s.RouteID, Key: s.Key, Timeout: s.Timeout, Token: s.Token, Priority: s.Priority}
 }
 
-// ends reports whether the removal ends a hold.
 func (r Removal) ends(h Hold) bool { return h.Token <= r.Token || r.Left && h.Key == r.Key }
 
 func (h Hold) lease() task.Holding {
@@ -67,8 +65,8 @@ func (dl *dispatchedLeases) apply(s *task.Step, h task.Holding) {
 	dl.applied[s] = struct{}{}
 }
 
-// inForce reports whether a lease is in force. It adopts one that only its holder has: the dispatcher lost it, and no
-// worker received the step since. A token proves the holder; see Engine.LeaseOf.
+// inForce also adopts a lease that only its holder has: the dispatcher lost it, and no worker received the step
+// since. A token proves the holder; see Engine.LeaseOf.
 func (dl *dispatchedLeases) inForce(s *task.Step, ref LeaseRef) bool {
 	if s.HeldUnder(ref.Token) {
 		// Lost rows lead to repeated counted numbers.

@@ -40,7 +40,6 @@ func observerFeature() feature {
 	}
 }
 
-// newCommit returns nil without an observer.
 func (e *Engine) newCommit() *Commit {
 	if e.observer == nil {
 		return nil
@@ -59,7 +58,6 @@ func (c *Commit) reset() {
 		Settled: c.Settled[:0], TaskMoves: c.TaskMoves[:0], StepMoves: c.StepMoves[:0], Transitions: c.Transitions[:0]}
 }
 
-// startObserving returns the zero time without an observer.
 func (e *Engine) startObserving() time.Time {
 	if e.observer == nil {
 		return time.Time{}
@@ -73,7 +71,7 @@ func (e *Engine) observeFailure(verb string, began time.Time, err error) {
 	}
 }
 
-// observeCommit reports the Commit of a unit and returns it to the pool: the observer must not keep it.
+// The observer must not keep the Commit, which returns to the pool.
 func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 	c := u.observed.commit
 	if c == nil {
@@ -170,7 +168,7 @@ func (ob *observed) left(t *task.Task, was task.State) {
 	}
 }
 
-// From "" for a new step. Hand-outs, starts and ends of attempts are recorded separately.
+// from is "" for a new step. Hand-outs, starts and ends of attempts are recorded separately.
 func (ob *observed) moved(w Work, from task.StepState) {
 	if ob.commit == nil {
 		return
@@ -247,7 +245,6 @@ func (ob *observed) caseResolved(t *task.Task, c *task.Case) {
 	}
 }
 
-// attemptTrace returns "" without a trace of the task.
 func (ob *observed) attemptTrace(w Work) string {
 	parent := w.Task.Meta.TraceParent
 	if parent == "" || ob.u.e.observer == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// notes writes each transaction's effects in one line.
 type notes struct {
 	mu     sync.Mutex
 	lines  []string

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// outageOutcomes has a unit's failures and successes to count, ends of leases that may be probes', and outages that
-// open or close.
+// outageOutcomes is a unit's effect on outages. A lease that ends may be a probe's.
 type outageOutcomes struct {
 	u *unit
 
@@ -25,7 +24,6 @@ type outageOutcomes struct {
 
 var outageSlot = newSlot(func(u *unit) *outageOutcomes { return &outageOutcomes{u: u} })
 
-// burstFailure has the fingerprint and its text.
 type burstFailure struct {
 	route, group int64
 	title        string
@@ -63,7 +61,6 @@ func outagesFeature() feature {
 	}
 }
 
-// outageSucceeded counts a success after recent failures on the route.
 func outageSucceeded(u *unit, s *task.Step) {
 	if o := &u.e.outages; o.failing.Load() == 0 || !o.counts(s.RouteID) {
 		return
@@ -75,7 +72,7 @@ func outageSucceeded(u *unit, s *task.Step) {
 	oo.successes[s.RouteID]++
 }
 
-// outageFailed counts a failure, and reports whether it is that of the route's open outage, which costs no attempt.
+// outageFailed reports whether the failure is that of the route's open outage, which costs no attempt.
 func outageFailed(u *unit, w Work, e ending) (spared bool, err error) {
 	o := u.e.catalog.outageOf(w.Step.RouteID)
 	if o != nil {

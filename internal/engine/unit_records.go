@@ -38,8 +38,8 @@ func (nr *newRecords) addActs() error {
 	return nr.u.e.actStore.AddActs(nr.u.ctx, nr.u.tx, nr.acts)
 }
 
-// sign completes acts: the authentication of their actors, and namespace and template of their tasks, which may be
-// deleted before an act is read. An act with a template already has its names.
+// sign adds the authentication of actors, and namespace and template of tasks, which may be deleted before an act is
+// read. An act with a template already has its names.
 func (nr *newRecords) sign() error {
 	for i := range nr.acts {
 		a := &nr.acts[i]

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// loadedRows has each loaded step and task once, so all parts of the unit see its changes, which are saved once.
+// loadedRows has each loaded step and task once, so all parts of the unit see its changes.
 type loadedRows struct {
 	u *unit
 
@@ -29,7 +29,7 @@ func (lr *loadedRows) changedStep(s *task.Step) { lr.dirtySteps[s] = struct{}{} 
 
 func (lr *loadedRows) changedTask(t *task.Task) { lr.dirtyTasks[t] = struct{}{} }
 
-// Earlier stages may have changed further tasks, which are sorted anew.
+// Earlier stages may have changed further tasks, which are sorted again.
 func (lr *loadedRows) save() error {
 	tasks := lr.sorted
 	if len(lr.dirtyTasks) > len(tasks) {
@@ -63,8 +63,7 @@ func (lr *loadedRows) intern(works []Work) []Work {
 	return works
 }
 
-// internStep returns the loaded step with this ID, or adopts s. The unit's time must not precede its rows; see
-// notBefore.
+// The unit's time must not precede its rows; see notBefore.
 func (lr *loadedRows) internStep(s *task.Step) *task.Step {
 	if have, ok := lr.steps[s.ID]; ok {
 		return have
@@ -84,7 +83,7 @@ func (lr *loadedRows) internTask(t *task.Task) *task.Task {
 	return t
 }
 
-// load returns locked steps with tasks in the order of ids, the zero Work for an unknown one.
+// load returns locked steps in the order of ids, the zero Work for an unknown one.
 func (lr *loadedRows) load(ids []task.ID) ([]Work, error) {
 	works, err := lr.u.tx.Work(lr.u.ctx, ids)
 	if err != nil {
@@ -117,7 +116,6 @@ func (lr *loadedRows) template(def int64) (*task.Template, error) {
 	return t, err
 }
 
-// takeTasks loads existing tasks without steps.
 func (lr *loadedRows) takeTasks(ids []task.ID) error {
 	tasks, err := lr.u.tx.Tasks(lr.u.ctx, ids)
 	if err != nil {
@@ -160,7 +158,7 @@ func (lr *loadedRows) stepOf(taskID, stepID task.ID) (Work, error) {
 	return Work{}, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
 }
 
-// loadHeld returns the steps of a call about leases and their refs: the named ones, or up to maxHeld of a worker.
+// loadHeld returns the named steps and refs, or up to maxHeld of a worker.
 func (lr *loadedRows) loadHeld(c leaseCall) ([]Work, []LeaseRef, error) {
 	if c.all == 0 {
 		ids := make([]task.ID, len(c.refs))

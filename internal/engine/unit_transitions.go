@@ -7,11 +7,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// transitions reports single transitions to the observer. nil reports nothing, and costs a comparison.
+// A nil transitions reports nothing, and costs a comparison.
 type transitions struct {
 	mu sync.Mutex
-	// assigned has, by step, the steps that the dispatcher handed out and that have not begun: the dispatcher has no
-	// tasks.
+	// assigned has, by step, the dispatcher's hand-outs before their start, because it has no tasks.
 	assigned map[task.ID]Transition
 }
 

@@ -30,13 +30,12 @@ func (m unservedMark) place() (Position, error) {
 	return Position{m.Key, id}, err
 }
 
-// unservedMarks are by route and band. A served route loses its marks, so its steps are checked anew when it is
-// abandoned again.
+// A served route loses its marks, so its steps are checked again when it is abandoned.
 type unservedMarks map[int64]map[int]unservedMark
 
 // FindUnserved opens cases for tasks with a step ready on a route that no live worker has served for some time, up to
-// limit, and returns the number of steps. The tasks continue when a worker comes. It finds each step once, also after
-// a restart, by a note. One process at a time should call it. A result of limit means that there may be more.
+// limit, and returns the number of steps; limit means that there may be more. The tasks continue when a worker comes.
+// A note makes it find each step once, also after a restart. One process at a time should call it.
 func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	after := e.cfg.Cases.WorkerUnavailableAfter
 	if e.cfg.Cases.Enabled != settings.On || after <= 0 {
@@ -84,8 +83,7 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	return len(found), e.openUnservedApart(ctx, found, marks)
 }
 
-// openUnservedApart uses several transactions because some fail: those are repeated later, as long as this process
-// runs.
+// Some cases fail in a common transaction: those are repeated later, as long as this process runs.
 func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, marks unservedMarks) error {
 	stepped := e.due.unserved.Try(ctx, e.Now(), found, func(ctx context.Context, some []*task.Step) error {
 		err := e.openUnserved(ctx, some, nil)
@@ -100,14 +98,12 @@ func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, mark
 	return cmp.Or(e.openUnserved(ctx, nil, marks), stepped)
 }
 
-// openedUnserved clears failures.
 func (e *Engine) openedUnserved(some ...*task.Step) {
 	e.due.left = slices.DeleteFunc(e.due.left, func(s *task.Step) bool {
 		return slices.ContainsFunc(some, func(o *task.Step) bool { return o.ID == s.ID })
 	})
 }
 
-// leaveUnserved keeps a step whose case could not be opened by its own fault.
 func (e *Engine) leaveUnserved(ctx context.Context, s *task.Step, _ task.Instant, why error) error {
 	if err := Storable(ctx, e.store, why); err != nil {
 		return err
@@ -119,8 +115,7 @@ func (e *Engine) leaveUnserved(ctx context.Context, s *task.Step, _ task.Instant
 	return nil
 }
 
-// unservedRoutes returns the routes without a worker seen since a time. A recently dead worker counts: it may be
-// restarting.
+// A recently dead worker counts as serving: it may be restarting.
 func (e *Engine) unservedRoutes(ctx context.Context, since task.Instant) ([]*task.Route, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -165,7 +160,7 @@ type unservedScan struct {
 	found  []*task.Step
 }
 
-// route checks a route's ready steps from positions on, and returns the positions reached by band, most urgent first.
+// route returns the positions reached by band, most urgent first.
 func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
 	at := map[int]unservedMark{}
 	for from := int64(0); ; {
@@ -188,9 +183,9 @@ func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unser
 // unservedPages bounds the pages read after the position that can be stored.
 const unservedPages = 20
 
-// band returns the position up to which no step needs another check. Keys of a band are in the order of time, except
-// under aging, where a later step may come before. So only positions in the past are stored; beyond them, a task's
-// case shows that its step was checked.
+// band returns the position up to which no step needs another check. Keys of a band are ordered by time, except under
+// aging, where a later step may come before. So only past positions are stored; beyond them, a task's case shows that
+// its step was checked.
 func (l *unservedScan) band(ctx context.Context, route int64, level int, at unservedMark) (unservedMark, error) {
 	at.Key = max(at.Key, task.StrictKey(level, 0))
 	behind, err := at.place()
@@ -268,8 +263,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 	return known, nil
 }
 
-// openUnserved opens the cases and stores the marks in one transaction, so that no step is found twice or missed. nil
-// marks: not yet.
+// One transaction stores cases and marks, so that no step is found twice or missed. nil marks: not yet.
 func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks unservedMarks) error {
 	text, err := json.Marshal(marks)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // waiters wakes pollers for ready steps, callers for settled tasks, and the timer loop for an earlier due time, after
-// transactions of this process. It only shortens waits: others' work is found at the next check. It is safe for
-// concurrent use; mu guards all but version and nextDue. A poller is removed before its wake-up, so it is woken once.
+// transactions of this process. It only shortens waits: the next check finds other processes' work. mu guards all but
+// version and nextDue. A poller is removed before its wake-up, so it is woken once.
 type waiters struct {
 	version atomic.Int64 // grows with each publication of ready steps
 
@@ -42,16 +42,15 @@ type poller struct {
 	highest   int
 	dismissed bool  // its worker is leaving
 	failed    error // why the poll must end
-	// onlyParked: the claim stopped after too many steps of paused templates, or steps that no worker can process;
+	// onlyParked: the claim stopped after too many steps of paused templates, or steps without a capable worker;
 	// others may follow.
 	onlyParked bool
 
-	// the steps, and their route, of the wake-up; if the poller leaves them, it must wake others
+	// the steps, and their route, of the wake-up: if the poller leaves them, it must wake others
 	owed      int
 	owedRoute int64
 }
 
-// countClaimed counts those of the wake-up's steps that the poller took.
 func (p *poller) countClaimed(leases []Lease) {
 	for i := range leases {
 		if p.owed > 0 && leases[i].Step.RouteID == p.owedRoute {
@@ -246,7 +245,6 @@ func (ws *waiters) enqueue(p *poller) {
 // dismiss ends the polls of a leaving worker.
 func (ws *waiters) dismiss(worker int64) { ws.wakeOf(worker, true) }
 
-// recheck makes a worker's polls check again.
 func (ws *waiters) recheck(worker int64) { ws.wakeOf(worker, false) }
 
 func (ws *waiters) wakeOf(worker int64, dismissed bool) {
@@ -311,8 +309,8 @@ func (ws *waiters) remove(p *poller) bool {
 	return true
 }
 
-// awaitTask returns a channel that receives once, when the task is settled or waiting is pointless, and a function to
-// stop waiting. Callers share the task.
+// The channel receives once, when the task is settled or waiting is pointless; the function stops waiting. Callers
+// share the task.
 func (ws *waiters) awaitTask(id task.ID) (<-chan settledTask, func()) {
 	ch := make(chan settledTask, 1) // buffered: a caller that stopped waiting blocks no sender
 	ws.mu.Lock()

@@ -41,7 +41,6 @@ type newWaits struct {
 
 var waitSlot = newSlot(func(u *unit) *newWaits { return &newWaits{u: u, of: map[task.ID]*task.StepWait{}} })
 
-// beginWait lets a pending step wait, or ends a wait whose time has passed.
 func (c control) beginWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait
 	if wait.ReadsContext() {
@@ -159,7 +158,7 @@ func (c control) expireWait(w Work, t *task.Template) error {
 // handOverSlack postpones the time-out of a step whose signal has arrived.
 const handOverSlack = time.Second
 
-// awaitHandOver postpones the time-out of a step whose signal is not handed over yet: that process may have ended.
+// The process that should hand over an arrived signal may have ended.
 func (c control) awaitHandOver(w Work) (arrived bool, err error) {
 	m, err := c.u.e.waitStore.SignalFor(c.u.ctx, c.u.tx, w.Step.ID)
 	if err != nil || m.Signal.ID == "" {
@@ -189,7 +188,7 @@ func textOf(text string, context []byte) (string, error) {
 	return key.Text(context)
 }
 
-// beginDue begins a first step before the timers, so that a decision about it need not wait.
+// beginDue begins a first step before the timers, for a decision about it.
 func (c control) beginDue(w Work) error {
 	s := w.Step
 	if s.State != task.StepPending || s.Queue != task.Timers || task.Instant(s.Key) > c.u.now || w.Task.State.Terminal() {

@@ -151,9 +151,8 @@ type Beat struct {
 	Leases []LeaseRef
 }
 
-// Heartbeat records that a worker is alive, renews its leases and answers each, and reports whether it must drain. A
-// dead worker becomes active; its lost leases stay lost. TooLarge: more than maxHeld leases. NotFound: the worker is
-// unknown.
+// Heartbeat renews a worker's leases and answers each, and reports whether the worker must drain. A dead worker
+// becomes active; its lost leases stay lost. TooLarge: more than maxHeld leases. NotFound: the worker is unknown.
 func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, error) {
 	if n := len(b.Leases); n > maxHeld {
 		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
@@ -177,8 +176,8 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 // workerCache caches workers for polls. An entry is valid for some seconds: another process may have changed the
 // worker, and its event may be lost.
 //
-// Changes may arrive out of order. Each takes a number while it has the row locked, and the highest wins. A row only
-// read is older than any change since.
+// Changes may arrive out of order. Each takes a number under the row's lock, and the highest wins. A row only read is
+// older than any change since.
 type workerCache struct {
 	versions atomic.Int64
 
@@ -222,8 +221,7 @@ func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *ta
 	return e.worker
 }
 
-// read caches a worker read from the store, unless its entry was replaced since version before. It reports whether it
-// did.
+// read does nothing and reports false if the entry was replaced since version before.
 func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,8 +232,7 @@ func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool 
 	return true
 }
 
-// put caches a changed worker, and returns the previous entry. It reports false, and caches nothing, if a newer
-// change is cached.
+// put returns the previous entry. It reports false, and caches nothing, if a newer change is cached.
 func (c *workerCache) put(w *task.Worker, now task.Instant, version int64) (before *task.Worker, newest bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -295,7 +292,6 @@ func (c *workerCache) drop(workers map[int64]struct{}) {
 	}
 }
 
-// release returns the number of steps given back.
 func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 	there, err := e.queue.heldBy(ctx, worker)
 	if err != nil {

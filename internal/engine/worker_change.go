@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// workerChange is one change of a worker's row. apply decides on the locked row, perhaps repeatedly; after its error
-// the row stays and the caller gets the error. The worker only names the row.
+// workerChange is one change of a worker's row. apply decides on the locked row, perhaps repeatedly; its error keeps
+// the row and goes to the caller.
 type workerChange struct {
 	worker *task.Worker
 	apply  func(w *task.Worker, now task.Instant) error
@@ -28,7 +28,6 @@ func (e *Engine) change(ctx context.Context, w *task.Worker,
 	return e.changeRow(ctx, workerChange{worker: w, apply: apply})
 }
 
-// changeRow blocks until the change is durable.
 func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, error) {
 	done, err := e.workerChanges.Do(ctx, c)
 	if err != nil {
@@ -37,7 +36,7 @@ func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, e
 	return done.worker, done.err
 }
 
-// runChanges uses one transaction, and wakes polls. It has no caller's context, because it serves several.
+// runChanges has no caller's context, because it serves several.
 func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	now := e.instant()
 	out := make([]changedWorker, len(calls))
@@ -71,7 +70,6 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	return out, nil
 }
 
-// changeRows applies several changes of a row in sequence, and stores each result in out.
 func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []workerChange, out []changedWorker,
 	now task.Instant,
 ) error {
@@ -119,8 +117,8 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 	return nil
 }
 
-// changed caches a changed row. It ends the polls of a leaving worker, and makes those of a stopped or resumed one
-// check again. It runs after the commit, possibly after a newer change, which then wins.
+// changed caches a row, ends the polls of a leaving worker, and makes those of a stopped or resumed one check again.
+// It may run after a newer change, which then wins.
 func (e *Engine) changed(w *task.Worker, now task.Instant, version int64) {
 	before, newest := e.workers.put(w, now, version)
 	if !newest {

@@ -14,8 +14,7 @@ const (
 	maxServed = 64 << 10
 	// forgottenAtOnce is the number of dead workers removed to make room.
 	forgottenAtOnce = 100
-	// workersAtOnce bounds the workers read by one statement.
-	workersAtOnce = 64
+	workersAtOnce   = 64
 )
 
 func servedBytes(w *task.Worker) int {
@@ -28,8 +27,8 @@ func servedBytes(w *task.Worker) int {
 	return n
 }
 
-// admitWorker refuses a worker above the limit, after removing dead ones. A worker known by name and host is admitted
-// up to twice the limit, because its registration before a restart still counts.
+// admitWorker removes dead workers before it refuses one. A worker known by name and host is admitted up to twice the
+// limit, because its registration before a restart still counts.
 func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 	limit := e.cfg.Limits.Workers
 	n, err := e.store.CountWorkers(ctx, 2*limit)
@@ -58,7 +57,7 @@ func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 }
 
 // ListWorkers returns a page of the workers seen within a time, and all that are not dead, after a number; and the
-// number to continue after, 0 at the end. It ends early beyond a number of bytes.
+// number to continue after, 0 at the end. It ends early beyond bytes.
 func (e *Engine) ListWorkers(ctx context.Context, within time.Duration, behind int64,
 	limit int,
 ) ([]*task.Worker, int64, error) {

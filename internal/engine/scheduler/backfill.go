@@ -59,7 +59,6 @@ func (s *Scheduler) Run(ctx context.Context, namespace, name string, overlap sch
 	return &ran, nil
 }
 
-// admitting decides about times of an operator's request.
 func admitting(overlap schedule.Overlap, times []task.Instant) decide {
 	return func(of *schedule.Schedule, _ *schedule.Times, state schedule.State) schedule.Decision {
 		policy := overlap
@@ -115,11 +114,10 @@ type Backfilled struct {
 	Refused                        int
 }
 
-// backfillBatch bounds the firings of a backfill in one transaction.
 const backfillBatch = 100
 
-// Backfill fires past times of a range in order, by the overlap policy. Times fire once, so a backfill may be
-// repeated after an error. Invalid: the range has too many times, or is not decided yet at its end.
+// Backfill fires past times of a range in order, by the overlap policy. Times fire once, so it may be repeated after
+// an error. Invalid: the range has too many times, or is not decided yet at its end.
 func (s *Scheduler) Backfill(ctx context.Context, namespace, name string, req BackfillRequest, by By) (*Backfilled,
 	error,
 ) {

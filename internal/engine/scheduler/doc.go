@@ -4,7 +4,4 @@
 // A firing is a row with the key (schedule, time). One transaction writes it, submits its task and moves the locked
 // schedule past the time. So each firing has one task on any number of nodes, through crashes, and when the clock
 // goes back.
-//
-// scheduler.go has the type, plan.go and fire.go the firing of due times, save.go, act.go and backfill.go the
-// operators' verbs, read.go the queries.
 package scheduler

@@ -81,7 +81,6 @@ func TestCancelsMoreThanOneCall(t *testing.T) {
 	})
 }
 
-// poisonedDB cannot read the rows of some schedules.
 type poisonedDB struct {
 	*sqlite.Store
 
@@ -127,7 +126,7 @@ func (s *poisonedRows) SettleFirings(ctx context.Context, tx engine.Tx, list []s
 	return s.Store.SettleFirings(ctx, tx, list)
 }
 
-// TestPoisonedFirings: a firing whose end cannot be stored blocks neither other ends nor schedules.
+// TestPoisonedFirings: a firing whose end cannot be stored blocks nothing else.
 func TestPoisonedFirings(t *testing.T) {
 	t.Parallel()
 	s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
@@ -260,7 +259,6 @@ type unopenedDB struct {
 
 func (d *unopenedDB) Schedules() scheduler.Store { return d.rows }
 
-// unopenedRows are read without the key.
 type unopenedRows struct {
 	scheduler.Store
 	sealed bool

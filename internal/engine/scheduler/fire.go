@@ -113,7 +113,6 @@ func (s *Scheduler) trouble(ctx context.Context, id task.ID, now, until task.Ins
 	})
 }
 
-// carryOut makes plans and carries them out in one transaction with also, which may be nil.
 func (s *Scheduler) carryOut(ctx context.Context, ids []task.ID, kind Kind, now task.Instant, fn decide,
 	also func(context.Context, engine.Tx, []*plan, []Firing) error,
 ) ([]*plan, error) {
@@ -208,7 +207,7 @@ func (s *Scheduler) cancelTasks(ctx context.Context, tx engine.Tx, p *plan, ids 
 	return err
 }
 
-// record stores firings, skips, and the decided times. receipts are in the order of submit.
+// receipts are in the order of submit.
 func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, receipts []engine.Receipt,
 	now task.Instant,
 ) ([]Firing, error) {
@@ -275,8 +274,7 @@ func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, rec
 	return stored, s.tell(ctx, tx, plans, stored, now)
 }
 
-// anothersTask is why a firing has no task although its submission was answered with one: that belongs to someone
-// else, and must not be cancelled or waited for.
+// A task that answers for another's unique key must not be cancelled or waited for.
 func anothersTask(r engine.Receipt) error {
 	message := "names the task %s, which guards the unique key"
 	if r.Unique != nil && r.Unique.Outcome == engine.UniqueSuperseded {
@@ -326,7 +324,6 @@ func (s *Scheduler) observe(plans []*plan, stored []Firing, now task.Instant) {
 }
 
 const (
-	// keptFirings and keptSkips bound the ended ones kept per schedule.
 	keptFirings = 1000
 	keptSkips   = 200
 	tidyBatch   = 100

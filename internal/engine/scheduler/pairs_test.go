@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// submit submits a task of "sync" outside of any schedule.
 func (r *rig) submit() uuid.UUID {
 	r.t.Helper()
 	got, err := r.client.Submit(r.t.Context(), tasker.TaskRequest{Name: "sync"})
@@ -38,8 +37,8 @@ func ofSync(overlap schedule.Overlap) func(s *schedule.Spec) {
 	return func(s *schedule.Spec) { s.TaskType, s.Template, s.Overlap = "", "sync", overlap }
 }
 
-// TestUniqueTemplate: a firing whose unique key another task has gets no task. The schedule neither waits for that
-// task nor cancels it; it fires again after its end, and a backfill makes up for refused firings.
+// TestUniqueTemplate: a firing whose unique key another task has gets no task. The schedule does not wait for that
+// task or cancel it, fires again after its end, and a backfill makes up for refused firings.
 func TestUniqueTemplate(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

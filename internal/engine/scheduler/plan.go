@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// plan is made before the transaction, where a submission is prepared, and again in it with locked rows. It is
-// carried out only if both agree.
+// plan is made before the transaction, where a submission is prepared, and again with locked rows. It is carried out
+// only if both agree.
 type plan struct {
 	of      *schedule.Schedule
 	kind    Kind // KindTime for due times, else the operator's
@@ -127,7 +127,7 @@ func idsOf(plans []*plan) []task.ID {
 	return ids
 }
 
-// dropFired removes fired times from decisions: few, after a backfill or a partial restore.
+// Few times have fired: after a backfill or a partial restore.
 func (s *Scheduler) dropFired(ctx context.Context, tx engine.Tx, list []*plan) error {
 	var ids []task.ID
 	var first, last task.Instant

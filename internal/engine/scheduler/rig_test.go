@@ -33,7 +33,7 @@ type rig struct {
 	node   *node.Node
 	client *tasker.Client
 	told   told
-	reopen func() *rig // another node on this database; nil if there can be none
+	reopen func() *rig
 
 	mu  sync.Mutex
 	now time.Time

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Store is all storage of a Scheduler, implemented once in package store. A method with a transaction is part of it;
+// Store is all storage of a Scheduler, implemented in package store. A method with a transaction is part of it;
 // others read a committed state.
 //
 // All lock schedules, by ID, before their firings and before tasks.
@@ -46,7 +46,6 @@ type FiringRows interface {
 	OpenFirings(ctx context.Context, tx engine.Tx, ids []task.ID) ([]Firing, error)
 	// FiredBetween includes both ends.
 	FiredBetween(ctx context.Context, tx engine.Tx, ids []task.ID, first, last task.Instant) ([]Firing, error)
-	// SettleFirings ends the firings of ended tasks.
 	SettleFirings(ctx context.Context, tx engine.Tx, list []Firing) error
 	// TrimFirings keeps the latest ended firings and skips.
 	TrimFirings(ctx context.Context, tx engine.Tx, ids []task.ID, firings, skips int) error
@@ -59,7 +58,6 @@ type Reader interface {
 	ListSchedules(ctx context.Context, f Filter) ([]*schedule.Schedule, error)
 	// WakeTimes returns the schedules that wake first, in order.
 	WakeTimes(ctx context.Context, limit int) ([]Wake, error)
-	// AnySchedules returns IDs above one, in order.
 	AnySchedules(ctx context.Context, above task.ID, limit int) ([]task.ID, error)
 	LastFirings(ctx context.Context, ids []task.ID) (map[task.ID]*Firing, error)
 	// EndedFirings returns up to limit running firings whose tasks have ended.

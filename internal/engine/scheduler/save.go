@@ -24,11 +24,10 @@ type Saved struct {
 // Changed reports whether the save changes anything.
 func (s *Saved) Changed() bool { return s.Before == nil || !sameSpec(s.Before.Spec, s.After.Spec) }
 
-// Save adds a schedule, or replaces its settings; equal settings change nothing. dry has no effect but the answer.
-// Invalid: with a pointer for each fault. NotFound: the key does not reach the namespace. Conflict: another version.
-// Exhausted: too many schedules.
+// Save adds a schedule, or replaces its settings. dry has no effect but the answer. Invalid: with a pointer for each
+// fault. NotFound: the key does not reach the namespace. Conflict: another version. Exhausted: too many schedules.
 //
-// The old settings decide about due times. New times count from now on, without making up.
+// The old settings decide about due times. New times count from now on.
 func (s *Scheduler) Save(ctx context.Context, spec *schedule.Spec, by By, dry bool) (*Saved, error) {
 	spec = spec.WithDefaults()
 	by, err := signed(ctx, by)
@@ -56,7 +55,6 @@ func (s *Scheduler) Save(ctx context.Context, spec *schedule.Spec, by By, dry bo
 	return saved, nil
 }
 
-// check refuses an invalid spec, or one whose task the engine would refuse.
 func (s *Scheduler) check(ctx context.Context, spec *schedule.Spec) (*schedule.Times, error) {
 	problems := spec.Validate()
 	if len(problems) == 0 && !access.From(ctx).Reaches(spec.Namespace) {

@@ -33,7 +33,6 @@ type Tasks interface {
 	// SubmitEachWithin submits tasks in a transaction that write begins, with refusals in the receipts.
 	SubmitEachWithin(ctx context.Context, subs []engine.Submission,
 		write func(submit func(context.Context, engine.Tx) ([]engine.Receipt, error)) error) error
-	// CheckSubmissions returns the reason of refusal for each submission, or nil.
 	CheckSubmissions(ctx context.Context, subs []engine.Submission) []error
 	CancelIn(ctx context.Context, tx engine.Tx, ids []task.ID, c engine.Cancellation) ([]engine.Receipt, error)
 }
@@ -107,7 +106,6 @@ func (unobserved) Fired(string, Kind, time.Duration) {}
 func (unobserved) Refused(string)                    {}
 func (unobserved) Skipped(string, string, int)       {}
 
-// maxCompiled bounds the cache.
 const maxCompiled = 10_000
 
 func (s *Scheduler) timesOf(of *schedule.Schedule) (*schedule.Times, error) {

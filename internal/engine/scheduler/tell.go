@@ -11,11 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// reasonRefused: the task was refused.
 const reasonRefused = "refused"
 
-// tell sends for each schedule one event per kind of firings, one for refused ones, and one per run of skipped times:
-// a backfill of thousands causes few events.
+// tell sends one event per schedule and kind of firings, refusals, and run of skipped times: a backfill of thousands
+// causes few events.
 func (s *Scheduler) tell(ctx context.Context, tx engine.Tx, plans []*plan, stored []Firing, now task.Instant) error {
 	var events []deadletter.Event
 	for _, p := range plans {
