@@ -146,7 +146,8 @@ func (o *occupancy) leave(worker int64, results []arrival) (fresh []arrival, blo
 	return fresh, p.blocked > 0
 }
 
-// kept results were not stored and free nothing; the others' slots became free when their leases ended.
+// stay ends leave. The kept results were not stored and free nothing; the others' slots became free when their leases
+// ended.
 func (o *occupancy) stay(worker int64, results []arrival, kept int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -204,6 +205,7 @@ func (o *occupancy) done(counts map[int64]int, now task.Instant, took, patience 
 }
 
 const (
+	// countShare bounds the time spent counting to one part in countShare.
 	countShare = 10
 	// countShort is the minimum age of a count when a poll gets too little: with other processes, and alone.
 	countShort, countShortAlone = 10 * time.Millisecond, time.Second

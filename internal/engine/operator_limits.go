@@ -141,6 +141,7 @@ func (e *Engine) changeLimits(ctx context.Context, verb string, change func(u *u
 		if err := change(u); err != nil {
 			return err
 		}
+		// no two changes leave the same text
 		return e.noteStore.Note(u.ctx, u.tx, limitsNote, strconv.FormatUint(rand.Uint64(), 36))
 	})
 	if err != nil {

@@ -119,6 +119,7 @@ func (e *Engine) ReleasePaused(ctx context.Context, limit int) (total int, stepp
 }
 
 const (
+	// releaseAfter is how long after a pause its steps are searched.
 	releaseAfter        = clockSlack / 60
 	maxReleasedVersions = 1000
 )

@@ -165,6 +165,7 @@ func actOnPause(u *unit, kind string, p *task.Pause, actor, reason string) error
 }
 
 func (e *Engine) closuresChanged(u *unit) error {
+	// no two changes leave the same text
 	return e.noteStore.Note(u.ctx, u.tx, pausesNote, strconv.FormatUint(rand.Uint64(), 36))
 }
 

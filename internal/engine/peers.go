@@ -156,7 +156,7 @@ func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struc
 		return nil
 	}
 	e.workers.drop(workers)
-	e.waiters.version.Add(1) // as above
+	e.waiters.version.Add(1) // a poll that has just checked checks again
 	for _, no := range e.waiters.polling(workers) {
 		w, err := e.store.FindWorkerByNo(ctx, no)
 		if err != nil {

@@ -20,6 +20,7 @@ type sharedSet struct {
 }
 
 const (
+	// A poller with more routes than maxNarrow is in a shared set.
 	maxNarrow = 256
 	// Empty sets count too: a poller usually returns soon.
 	maxNarrowSets = 4096

@@ -99,12 +99,15 @@ type Tx interface {
 	Work(ctx context.Context, steps []task.ID) ([]Work, error)
 	// Steps returns the existing steps of each family by ordinal, locked, in the order of the families.
 	Steps(ctx context.Context, of []Family) ([][]*task.Step, error)
+	// SaveSteps stores the changeable fields.
 	SaveSteps(ctx context.Context, steps []*task.Step) error
 
 	// Whole tasks.
 
 	InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error
+	// Contexts returns contexts in the order of the IDs.
 	Contexts(ctx context.Context, ids []task.ID) ([][]byte, error)
+	// Task returns a task, locked, or nil.
 	Task(ctx context.Context, id task.ID) (*task.Task, error)
 	// Tasks returns tasks, locked, in the order of the IDs; nil for an unknown one.
 	Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error)
@@ -132,6 +135,7 @@ type Tx interface {
 
 	// InsertTemplate stores a version and sets its DefID, or returns the existing one.
 	InsertTemplate(ctx context.Context, t *task.Template) (existing *task.Template, err error)
+	// Template returns nil for an unknown key.
 	Template(ctx context.Context, def int64) (*task.Template, error)
 	// ExpectKnown fails the transaction with ErrReplaced, perhaps only at the commit, unless the templates and routes
 	// are stored under these names. A store of one process need not check.

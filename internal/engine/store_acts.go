@@ -10,7 +10,9 @@ import (
 type ActStore interface {
 	// AddActs stores acts, which survive everything, also the deletion of their task.
 	AddActs(ctx context.Context, tx Tx, acts []task.Act) error
+	// FindActs returns the acts on a task, oldest first.
 	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
+	// ListActs returns a page, newest first.
 	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
 }
 

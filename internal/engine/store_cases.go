@@ -22,9 +22,9 @@ type CaseRows interface {
 	AddCases(ctx context.Context, tx Tx, cases []*task.Case) error
 	// Case returns a case without its snapshot and the failure's details, or nil.
 	Case(ctx context.Context, tx Tx, id task.ID) (*task.Case, error)
-	// PendingCases is like Case, in any order.
+	// PendingCases returns cases as Case does, in any order.
 	PendingCases(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
-	// CasesOf is like Case, in any order.
+	// CasesOf returns cases as Case does, in any order.
 	CasesOf(ctx context.Context, tx Tx, tasks []task.ID) ([]*task.Case, error)
 	// SaveCases stores changeable fields, and new notes of the threads.
 	SaveCases(ctx context.Context, tx Tx, cases []*task.Case) error
@@ -67,7 +67,7 @@ type CaseRetention interface {
 type Evidences interface {
 	// Evidence returns a snapshot's data besides the rows of the tasks.
 	Evidence(ctx context.Context, tx Tx, tasks []task.ID) (map[task.ID]Evidence, error)
-	// ChargedAttempts is in any order, without failures.
+	// ChargedAttempts returns attempts without failures, in any order.
 	ChargedAttempts(ctx context.Context, tx Tx, tasks []task.ID) ([]task.Attempt, error)
 	// AttemptsSinceReset returns the attempts of steps that ended after the step's last act of task.ResetActs, by end
 	// for each step, without failures.
@@ -81,7 +81,8 @@ type Evidences interface {
 
 // Evidence is the stored data of a task besides its row and its steps.
 type Evidence struct {
-	Context  []byte // JSON or nil
+	Context []byte // JSON or nil
+	// Failures has the last failed attempt of each step.
 	Failures []task.Attempt
 }
 

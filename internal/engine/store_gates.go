@@ -112,6 +112,7 @@ type GateReads interface {
 
 	CountParked(ctx context.Context, limit int) (int, error)
 	FindGate(ctx context.Context, no int64) (*Gate, error)
+	// ListGates returns a page by No.
 	ListGates(ctx context.Context, f GateFilter) ([]GateView, error)
 	// Holders returns up to limit tasks with a permit of a gate, by ID.
 	Holders(ctx context.Context, gate int64, limit int) ([]task.ID, error)

@@ -36,8 +36,8 @@ const TurnsCounted = 100_000
 type OrderingStore interface {
 	// Heads.
 
-	// LockHeads returns locked and vacant ones of distinct keys; a key whose head another transaction holds is in
-	// neither list.
+	// LockHeads locks the heads of distinct keys. It returns the locked and the vacant keys; a key whose head another
+	// transaction holds is in neither list.
 	LockHeads(ctx context.Context, tx Tx, keys []OrderingKey) (locked, vacant []OrderingKey, err error)
 	// AddHeads makes tasks the heads of their distinct keys, and returns the keys that had none.
 	AddHeads(ctx context.Context, tx Tx, heads []Waiting) ([]OrderingKey, error)
@@ -53,8 +53,8 @@ type OrderingStore interface {
 	FirstWaiting(ctx context.Context, tx Tx, keys []OrderingKey) ([]Waiting, error)
 	// RemoveWaiting ignores unknown tasks.
 	RemoveWaiting(ctx context.Context, tx Tx, tasks []task.ID) error
-	// MarkKnown puts tasks, in order, behind earlier known ones: a transaction that commits later may have taken its
-	// place earlier.
+	// MarkKnown ends the freshness of tasks, and puts them, in order, behind earlier known ones: a transaction that
+	// commits later may have taken its place earlier.
 	MarkKnown(ctx context.Context, tx Tx, tasks []task.ID) error
 
 	// Reads of a committed state.

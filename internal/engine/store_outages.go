@@ -25,12 +25,14 @@ type OutageStore interface {
 	SaveOutage(ctx context.Context, tx Tx, o *task.Outage) error
 	// OpenOutage returns the open outage of a route, locked, or nil.
 	OpenOutage(ctx context.Context, tx Tx, route int64) (*task.Outage, error)
+	// LockOutage returns an outage, locked, or nil.
 	LockOutage(ctx context.Context, tx Tx, id task.ID) (*task.Outage, error)
 
 	// Closed outages.
 
 	// DropOutages deletes up to limit outages closed before a time.
 	DropOutages(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
+	// Outages returns committed outages, newest first.
 	Outages(ctx context.Context, f OutageFilter) ([]*task.Outage, error)
 	FindOutage(ctx context.Context, id task.ID) (*task.Outage, error)
 }

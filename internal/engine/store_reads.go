@@ -16,7 +16,7 @@ type Reader interface {
 	// Steps, attempts and events of tasks.
 
 	FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
-	// BareSteps omits results, and is in any order.
+	// BareSteps returns steps without results, in any order.
 	BareSteps(ctx context.Context, of []Sized) ([]*task.Step, error)
 	// Results returns the results of steps of one task in the order of the IDs, up to a number of bytes.
 	Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error)
@@ -67,6 +67,7 @@ type ReadTemplates interface {
 	FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error)
 	// FindAdhoc returns a handler's stand-in template.
 	FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error)
+	// ListTemplates returns a page by DefID, newest first, without stand-ins.
 	ListTemplates(ctx context.Context, f TemplateFilter) ([]*task.Template, error)
 	CountAdhoc(ctx context.Context, namespace string, limit int) (int, error)
 }

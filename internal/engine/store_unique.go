@@ -52,5 +52,6 @@ type UniqueStore interface {
 	MoveUnique(ctx context.Context, tx Tx, moves []UniqueMove) (map[KeyName]bool, error)
 	// DropUnique deletes up to limit keys whose period ended before a time.
 	DropUnique(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
+	// Guardians returns the tasks bound to unique keys, guarding or not.
 	Guardians(ctx context.Context, names []KeyName) (map[KeyName]Guardian, error)
 }

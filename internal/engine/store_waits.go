@@ -13,7 +13,7 @@ import (
 type WaitStore interface {
 	// ChangeWaits replaces the waits of some steps and deletes those of others.
 	ChangeWaits(ctx context.Context, tx Tx, put []task.StepWait, drop []task.ID) error
-	// WaitsOf is in any order.
+	// WaitsOf returns waits in any order.
 	WaitsOf(ctx context.Context, tx Tx, steps []task.ID) ([]task.StepWait, error)
 	// FreshWaits returns up to limit fresh waits, earliest first, each with the first kept signal that it takes, if
 	// any.
@@ -62,6 +62,7 @@ type SignalStore interface {
 
 	// Reads of a committed state.
 
+	// FindSignal returns a signal without its payload, or nil.
 	FindSignal(ctx context.Context, name task.SignalName) (*task.Signal, error)
 	// CountSignals counts up to limit signals of a namespace that expire after a time.
 	CountSignals(ctx context.Context, namespace string, at task.Instant, limit int) (int, error)

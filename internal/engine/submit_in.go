@@ -87,8 +87,8 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 	return slices.Clone(receipts), nil
 }
 
-// SubmitWithin is Submit in a transaction of write, which runs its argument there, and returns the result; again if
-// the database was replaced.
+// SubmitWithin is Submit in a transaction that write begins or joins: write runs its argument there, and returns the
+// result. It runs again if the database was replaced.
 func (e *Engine) SubmitWithin(ctx context.Context, subs []Submission,
 	write func(submit func(context.Context, Tx) error) error,
 ) ([]Receipt, error) {

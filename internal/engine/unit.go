@@ -21,12 +21,13 @@ type unit struct {
 	order task.Scheduling // when the transaction began
 	// external: the transaction ends elsewhere, unobserved.
 	external bool
-	// queues: ready steps stay in the queue until the commit, because a caller's transaction may stay open for long.
+	// queues: ready steps go through the queue, where polls find them after the commit: a caller's transaction may
+	// stay open for long.
 	queues bool
 
 	rows     loadedRows
 	records  newRecords
-	verdicts verdicts // see verdicts
+	verdicts verdicts
 	ready    readySteps
 	leases   dispatchedLeases
 	wake     wakeups

@@ -83,7 +83,8 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	return len(found), e.openUnservedApart(ctx, found, marks)
 }
 
-// Some cases fail in a common transaction: those are repeated later, as long as this process runs.
+// openUnservedApart uses several transactions because some fail; those are repeated later, as long as this process
+// runs.
 func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, marks unservedMarks) error {
 	stepped := e.due.unserved.Try(ctx, e.Now(), found, func(ctx context.Context, some []*task.Step) error {
 		err := e.openUnserved(ctx, some, nil)

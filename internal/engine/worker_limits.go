@@ -57,7 +57,7 @@ func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 }
 
 // ListWorkers returns a page of the workers seen within a time, and all that are not dead, after a number; and the
-// number to continue after, 0 at the end. It ends early beyond bytes.
+// number to continue after, 0 at the end. It ends early above a number of bytes.
 func (e *Engine) ListWorkers(ctx context.Context, within time.Duration, behind int64,
 	limit int,
 ) ([]*task.Worker, int64, error) {

@@ -274,7 +274,7 @@ func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, rec
 	return stored, s.tell(ctx, tx, plans, stored, now)
 }
 
-// A task that answers for another's unique key must not be cancelled or waited for.
+// A submission may be answered with another owner's task, which must not be cancelled or waited for.
 func anothersTask(r engine.Receipt) error {
 	message := "names the task %s, which guards the unique key"
 	if r.Unique != nil && r.Unique.Outcome == engine.UniqueSuperseded {

@@ -33,7 +33,7 @@ type rig struct {
 	node   *node.Node
 	client *tasker.Client
 	told   told
-	reopen func() *rig
+	reopen func() *rig // another node on this database; nil if there can be none
 
 	mu  sync.Mutex
 	now time.Time
