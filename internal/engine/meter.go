@@ -9,31 +9,28 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// meter measures the work of this process: how quickly workers take waiting steps, and what
-// ended in the last minute and hour. It receives commits before the observer. It does not see
-// the other processes on the same store. It costs the hot path one lock per transaction. mu
-// guards the fields below it.
+// meter measures the work of this process in the last minute and hour. It receives commits before the observer, and
+// costs the hot path one lock per transaction. mu guards the fields below it.
 type meter struct {
-	next  Observer // nil: none
-	since task.Instant
-	clock func() task.Instant
-	// kindOf names the kind of a worker, "" if the worker is not known.
+	next   Observer
+	since  task.Instant
+	clock  func() task.Instant
 	kindOf func(worker int64) string
-	// moved receives how many more steps are ready; a negative number means fewer.
+	// moved receives the change of the number of ready steps.
 	moved func(n int)
 
 	mu         sync.Mutex
-	kinds      map[string]*rate.Service // by kind of worker
+	kinds      map[string]*rate.Service
 	namespaces map[string]*activity
 	routes     map[int64]*rate.Window // steps handed out, by route
-	ends       rate.Outcomes          // of attempts, by worker
-	stored     rate.Service           // tasks stored, by the time that storing took
-	probes     rate.Window            // of failed workers, by minute
+	ends       rate.Outcomes
+	stored     rate.Service // tasks stored, by the time that took
+	probes     rate.Window
 }
 
 var _ Observer = (*meter)(nil)
 
-// Bounds of the measurements. Above them, new kinds are not measured, and new namespaces count as one.
+// Above these bounds, new kinds are not measured, and new namespaces count as one.
 const (
 	meteredKinds      = 10_000
 	meteredNamespaces = 200
@@ -41,24 +38,20 @@ const (
 	otherNamespaces   = "\x00others" // no namespace has this name
 )
 
-// newMeter returns a meter in front of next. The engine sets clock, since and kindOf before the
-// first transaction.
+// The engine sets clock, since and kindOf before the first transaction.
 func newMeter(next Observer, moved func(n int)) *meter {
 	return &meter{next: next, moved: moved, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{},
 		routes: map[int64]*rate.Window{},
 		probes: rate.NewWindow(time.Minute, 60)}
 }
 
-// activity counts the work that ended in a namespace.
 type activity struct {
-	completed, failed  rate.Window // tasks, by second
-	runs, runMillis    rate.Window // attempts and their durations, by second
-	handed             rate.Window // steps given to workers, by second
+	completed, failed  rate.Window
+	runs, runMillis    rate.Window // durations of attempts, by second
+	handed             rate.Window
 	notStarted, lapsed rate.Window // expired assignments and leases, by minute
 }
 
-// newActivity returns windows of a minute for events by second, and of an hour for events by
-// minute.
 func newActivity() *activity {
 	second := func() rate.Window { return rate.NewWindow(time.Second, 60) }
 	minute := func() rate.Window { return rate.NewWindow(time.Minute, 60) }
@@ -66,10 +59,9 @@ func newActivity() *activity {
 		notStarted: minute(), lapsed: minute()}
 }
 
-// newRouteWindow returns a window of a minute in few slots, because there may be many routes.
+// The windows have few slots because there may be many routes.
 func newRouteWindow() rate.Window { return rate.NewWindow(5*time.Second, 12) }
 
-// namespace returns the activity of a namespace. The caller holds mu.
 func (m *meter) namespace(namespace string) *activity {
 	a := m.namespaces[namespace]
 	if a == nil && len(m.namespaces) >= meteredNamespaces {
@@ -94,7 +86,6 @@ func (m *meter) Committed(c *Commit) {
 	}
 }
 
-// readied is how many more steps are ready after a transaction than before.
 func (c *Commit) readied() int {
 	n := -len(c.Handed)
 	for _, s := range c.StepMoves {
@@ -113,8 +104,6 @@ func (c *Commit) readied() int {
 	return n
 }
 
-// measure counts what a transaction did, by namespace. It takes the lock only for a transaction
-// that did something that counts.
 func (m *meter) measure(c *Commit) {
 	if len(c.Submitted)+len(c.Handed)+len(c.Ended)+len(c.Settled) == 0 {
 		return
@@ -159,8 +148,7 @@ func (m *meter) measure(c *Commit) {
 	}
 }
 
-// ofRoute returns the activity of the namespace of a route. It remembers the last one, because neighbours in a
-// transaction mostly share it. The caller holds mu.
+// ofRoute remembers the last namespace, because neighbours in a transaction mostly share it. The caller holds mu.
 func (m *meter) ofRoute(names Names) func(int64) *activity {
 	var last int64
 	var found *activity
@@ -176,7 +164,6 @@ func (m *meter) ofRoute(names Names) func(int64) *activity {
 	}
 }
 
-// measureHanded measures how quickly workers of each kind take waiting steps.
 func (m *meter) measureHanded(c *Commit) {
 	for i := 0; i < len(c.Handed); {
 		worker, oldest, n := c.Handed[i].Worker, c.Handed[i].ReadyAt, 0
@@ -190,7 +177,6 @@ func (m *meter) measureHanded(c *Commit) {
 	}
 }
 
-// noteTaken records that workers of a kind took steps. The caller holds mu.
 func (m *meter) noteTaken(kind string, n int, oldest, now task.Instant) {
 	s := m.kinds[kind]
 	if s == nil {
@@ -203,32 +189,31 @@ func (m *meter) noteTaken(kind string, n int, oldest, now task.Instant) {
 	s.Left(n, oldest, now)
 }
 
-// rateOf is how many steps per second workers of a kind take while some wait; 0 when not known.
+// rateOf returns steps per second; 0 when not known.
 func (m *meter) rateOf(kind string, now task.Instant) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kinds[kind].PerSecond(now)
 }
 
-// storeRate is how many tasks per second are stored while some wait; 0 when not known.
+// storeRate returns tasks per second; 0 when not known.
 func (m *meter) storeRate(now task.Instant) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stored.PerSecond(now)
 }
 
-// Measured is the activity seen by the processes that share the store.
+// Measured is the activity in all processes on the store.
 type Measured struct {
-	Since                                 task.Instant  // when the first of them began to measure
-	CompletedLastMinute, FailedLastMinute int           // tasks
-	HandedLastMinute                      int           // steps given to workers
-	RunsLastMinute                        int           // attempts that ended
+	Since                                 task.Instant // when the first process began to measure
+	CompletedLastMinute, FailedLastMinute int
+	HandedLastMinute                      int // steps given to workers
+	RunsLastMinute                        int
 	MeanRun                               time.Duration // of these; 0 when there are none
 	NotStartedLastHour, LapsedLastHour    int           // expired assignments and leases
 	ProbesFailedLastHour                  int           // of workers of all namespaces
 }
 
-// tally adds up the namespaces that pass a filter.
 func (m *meter) tally(now task.Instant, pass func(namespace string) bool) tally {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -286,8 +271,7 @@ func (m *meter) Analyzed(a *Analysis) {
 	}
 }
 
-// AttemptTrace implements Observer. Without an observer, the worker gets the trace context of
-// the task.
+// AttemptTrace implements Observer. Without an observer it returns parent.
 func (m *meter) AttemptTrace(parent string, step task.ID, token int64) string {
 	if m.next == nil {
 		return parent

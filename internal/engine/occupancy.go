@@ -10,57 +10,50 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// occupancy is the number of steps that workers hold, so that a poll gets no more steps than its worker has free slots.
-// This process adds what its polls took and subtracts what ended here, at no cost. It does not see other processes.
-// Where there are others, it counts again at the interval at which it reads their changes, and sooner when a poll would
-// get less than it requested.
+// occupancy counts the steps that workers hold, so that a poll gets no more steps than its worker has free slots. It
+// adds steps taken and subtracts steps ended here. With other processes it also counts in the store, at the interval
+// of reading their changes, and sooner when a poll would get too little.
 //
-// A count and what happens here meanwhile do not mix: it may or may not include a step whose end is being stored. So
-// the count of a worker that moved meanwhile is not adopted, unless its last one is old; then what is not sure counts
-// as held. An error is always on the safe side, fewer steps than there are slots, and lasts until the next count. Only
-// what other processes have handed out since the last count is not seen.
+// A count may or may not include a step whose end is being stored. So it does not replace the number of a worker that
+// moved meanwhile, unless the last count is old; then doubtful steps count as held. An error thus leaves slots empty
+// until the next count. Only other processes' hand-outs since the last count are missing.
 type occupancy struct {
-	counting sync.Mutex // held during a count; never together with mu
+	counting sync.Mutex
 	counts   atomic.Int64
 
 	mu      sync.Mutex
 	counted task.Instant // 0: never
 	took    time.Duration
-	workers map[int64]*workerSlots // by number; no entry: holds nothing
-	arrived map[heldLease]struct{} // results that are being stored: one that is reported twice frees one slot
+	workers map[int64]*workerSlots
+	arrived map[heldLease]struct{} // results being stored: a result reported twice frees one slot
 }
 
-// heldLease names what a result ends.
 type heldLease struct {
 	step  task.ID
 	token int64
 }
 
-// arrival is a result that has arrived, and its place in the call.
 type arrival struct {
 	heldLease
 	no int
 }
 
-// workerSlots are the slots of one worker.
 type workerSlots struct {
-	held    int // steps
-	leaving int // of held: the result has arrived and is being stored
+	held    int
+	leaving int // of held: the result is being stored
 	asked   int // promised to polls under way
-	recent  int // of held: taken since the count under way began
+	recent  int // of held: taken since the current count began
 	blocked int // polls that wait for a free slot
 
-	moved   bool         // results arrived, or leases ended, since the count under way began, or were under way then
-	count   int64        // the last count that was adopted; 0: none
-	adopted task.Instant // when that was
+	moved   bool  // a result arrived or a lease ended since the current count began, or was under way then
+	count   int64 // the last adopted count; 0: none
+	adopted task.Instant
 }
 
-// idle reports whether nothing would be forgotten with the entry.
 func (p *workerSlots) idle() bool {
 	return p.held == 0 && p.leaving == 0 && p.asked == 0 && p.blocked == 0
 }
 
-// slotsOf returns the slots of a worker. The caller holds mu.
 func (o *occupancy) slotsOf(worker int64) *workerSlots {
 	p := o.workers[worker]
 	if p == nil {
@@ -73,8 +66,7 @@ func (o *occupancy) slotsOf(worker int64) *workerSlots {
 	return p
 }
 
-// ask promises a poll up to want of the free slots of a worker. With block, a poll that gets none is counted as
-// waiting.
+// With block, a poll that gets none counts as waiting.
 func (o *occupancy) ask(w *task.Worker, want int, block bool) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +79,6 @@ func (o *occupancy) ask(w *task.Worker, want int, block bool) int {
 	return n
 }
 
-// take records steps that a worker got.
 func (o *occupancy) take(worker int64, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,7 +87,6 @@ func (o *occupancy) take(worker int64, n int) {
 	p.recent += n
 }
 
-// answer ends a poll that was promised slots, or waited for one, and took some steps.
 func (o *occupancy) answer(worker int64, promised, taken int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,8 +99,8 @@ func (o *occupancy) answer(worker int64, promised, taken int) {
 	}
 }
 
-// free records steps that workers no longer hold, and returns the workers whose polls wait for a free slot. since is
-// the number of the last count before they ended; a later one may have left them out already.
+// free returns the workers whose polls wait for a slot. since is the number of the last count before the ends; a
+// later one may exclude the steps already.
 func (o *occupancy) free(ended map[int64]int, since int64) (blocked []int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -120,7 +110,7 @@ func (o *occupancy) free(ended map[int64]int, since int64) (blocked []int64) {
 			continue // it polls another process
 		}
 		p.moved = true
-		expected := min(n, p.leaving) // done has left these in
+		expected := min(n, p.leaving) // done has included these
 		p.leaving -= expected
 		if p.count > since {
 			n = expected
@@ -133,8 +123,8 @@ func (o *occupancy) free(ended map[int64]int, since int64) (blocked []int64) {
 	return blocked
 }
 
-// leave records steps whose results have arrived. No worker processes them any more, so the next steps are handed out
-// while the results are stored. It returns which of them had not arrived before, and whether polls wait for that.
+// leave frees the slots of steps whose results are being stored. It returns the results that are new, and whether
+// polls wait.
 func (o *occupancy) leave(worker int64, results []arrival) (fresh []arrival, blocked bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -156,7 +146,8 @@ func (o *occupancy) leave(worker int64, results []arrival) (fresh []arrival, blo
 	return fresh, p.blocked > 0
 }
 
-// stay ends leave. Results that were not stored, kept of them, free nothing; the others did when their leases ended.
+// stay ends leave. The kept results were not stored and free nothing; the others' slots became free when their leases
+// ended.
 func (o *occupancy) stay(worker int64, results []arrival, kept int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,21 +159,19 @@ func (o *occupancy) stay(worker int64, results []arrival, kept int) {
 	p.moved = true
 }
 
-// due reports whether the last count is older than age, and so old that another one costs little.
+// due reports whether another count is needed and cheap.
 func (o *occupancy) due(now task.Instant, age time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.counted == 0 || now.Sub(o.counted) >= max(age, countShare*o.took)
 }
 
-// doubt requires a new count before the next poll gets anything.
 func (o *occupancy) doubt() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.counted = 0
 }
 
-// begin is called before a count, done after it.
 func (o *occupancy) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -191,8 +180,8 @@ func (o *occupancy) begin() {
 	}
 }
 
-// done adopts a count that began at begin, but for workers that moved meanwhile and whose last count is younger than
-// patience. Entries of workers that hold nothing, and that no poll waits for, are removed.
+// done adopts a count, except for workers that moved meanwhile and were counted within patience. It removes idle
+// entries.
 func (o *occupancy) done(counts map[int64]int, now task.Instant, took, patience time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -204,8 +193,8 @@ func (o *occupancy) done(counts map[int64]int, now task.Instant, took, patience 
 		if p.moved && p.count != 0 && now.Sub(p.adopted) < patience {
 			continue
 		}
-		// The count may or may not include what was taken in the meantime, and what leaves. Both count as held: free takes
-		// away what leaves.
+		// The count may include steps taken meanwhile and steps leaving. Both count as held: free subtracts the
+		// latter.
 		p.held = counts[worker] + p.recent + p.leaving
 		p.count, p.adopted = number, now
 		if p.idle() {
@@ -216,14 +205,13 @@ func (o *occupancy) done(counts map[int64]int, now task.Instant, took, patience 
 }
 
 const (
-	// countShare bounds the cost of counting, to one part in countShare of the time.
+	// countShare bounds the time spent counting to one part in countShare.
 	countShare = 10
-	// countShort is the minimum age of a count for a poll that gets too little: where other processes hand out and
-	// settle too, and where this process is the only one.
+	// countShort is the minimum age of a count when a poll gets too little: with other processes, and alone.
 	countShort, countShortAlone = 10 * time.Millisecond, time.Second
 )
 
-// Holds returns how many steps a worker holds, as far as this process knows: see occupancy. It reads nothing.
+// Holds returns how many steps a worker holds as far as this process has counted.
 func (e *Engine) Holds(w *task.Worker) int {
 	o := &e.occupancy
 	o.mu.Lock()
@@ -235,14 +223,11 @@ func (e *Engine) Holds(w *task.Worker) int {
 	return max(p.held-p.leaving, 0)
 }
 
-// bounds reports whether a worker gets no more steps than it has free slots.
 func (e *Engine) bounds(w *task.Worker) bool {
 	return e.cfg.Leases.EnforceCapacity != settings.Off && w.Capacity > 0
 }
 
-// occupy promises a poll the free slots of its worker, up to the number wanted. A worker that
-// would get less than it wants has its steps counted first, because the numbers may be out of
-// date to its disadvantage.
+// occupy counts first if the worker has too few free slots, because the number may be out of date.
 func (e *Engine) occupy(ctx context.Context, w *task.Worker, want int, block bool) int {
 	o, now := &e.occupancy, e.instant()
 	short := countShortAlone
@@ -263,8 +248,6 @@ func (e *Engine) occupy(ctx context.Context, w *task.Worker, want int, block boo
 	return o.ask(w, want, block)
 }
 
-// recount counts the steps held by all workers, unless another call has done so since. When counting fails, the old
-// numbers stay.
 func (e *Engine) recount(ctx context.Context, since task.Instant) {
 	o := &e.occupancy
 	o.counting.Lock()
@@ -283,8 +266,7 @@ func (e *Engine) recount(ctx context.Context, since task.Instant) {
 	}
 }
 
-// leaving frees slots of a worker whose results have arrived. The caller calls the returned function with the answers,
-// or with nil when there are none.
+// The caller of leaving calls the returned function with the answers, or with nil.
 func (e *Engine) leaving(results []Result) func([]Answer) {
 	if e.cfg.Leases.EnforceCapacity == settings.Off {
 		return func([]Answer) {}
@@ -317,7 +299,7 @@ func (e *Engine) leaving(results []Result) func([]Answer) {
 	}
 }
 
-// freed records leases that have ended. since is the number of the last count before that.
+// since is the number of the last count before the ends.
 func (e *Engine) freed(ended map[int64]int, since int64) {
 	if len(ended) == 0 {
 		return

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Whatever happens while all is counted, no place is given away twice; and the next count
-// sets right what was counted twice.
+// No slot is given away twice during a count, and the next count corrects steps counted twice.
 func TestOccupancy(t *testing.T) {
 	t.Parallel()
 	var o occupancy
@@ -33,7 +32,7 @@ func TestOccupancy(t *testing.T) {
 	want("after it", 3)
 
 	o.begin()
-	o.take(w.No, 1) // may be in what is counted already
+	o.take(w.No, 1) // may be in the count already
 	o.done(map[int64]int{w.No: 3, 8: 4}, 1, 0, 0)
 	want("after a count beside a claim", 1)
 	o.begin()
@@ -64,7 +63,6 @@ func TestOccupancy(t *testing.T) {
 	}
 }
 
-// arrivals are results of steps that differ by their tokens.
 func arrivals(tokens ...int64) (all []arrival) {
 	for i, token := range tokens {
 		all = append(all, arrival{heldLease{token: token}, i})
@@ -72,14 +70,14 @@ func arrivals(tokens ...int64) (all []arrival) {
 	return all
 }
 
-// TestOccupancyCount: a step ends while all is counted, so the count has it or has it not. Never are there more free
-// slots than steps that have ended, and a count with nothing under way finds them all.
+// A count may include a step that ends meanwhile. There are never more free slots than ended steps, and a count with
+// nothing under way finds all.
 func TestOccupancyCount(t *testing.T) {
 	t.Parallel()
 	w := &task.Worker{No: 7, Capacity: 3}
 	for _, settled := range []bool{true, false} { // by a result, or its lease was lost
 		for _, counted := range []int{2, 3} {
-			for _, last := range []task.Instant{0, 1, 1 - task.Instant(time.Minute)} { // 0: no earlier count
+			for _, last := range []task.Instant{0, 1, 1 - task.Instant(time.Minute)} {
 				t.Run(fmt.Sprintf("settled %v counted %d last %d", settled, counted, last), func(t *testing.T) {
 					t.Parallel()
 					var o occupancy
@@ -98,7 +96,7 @@ func TestOccupancyCount(t *testing.T) {
 							t.Errorf("%s: %d slots are free, want %d to 1", when, n, least)
 						}
 					}
-					since := o.counts.Load() // the unit begins
+					since := o.counts.Load()
 					var left []arrival
 					if settled {
 						left, _ = o.leave(w.No, arrivals(1))
@@ -110,7 +108,7 @@ func TestOccupancyCount(t *testing.T) {
 					o.free(map[int64]int{w.No: 1}, since)
 					least := 0
 					if settled && last == 1 {
-						least = 1 // what this process knows is exact
+						least = 1 // this process sees everything
 					}
 					free("after its end", least)
 					if settled {

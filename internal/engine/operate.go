@@ -25,36 +25,30 @@ const (
 
 var actKinds = []ActKind{ResetForRetry, ResolveManually, CompleteManually, ApproveStep, RejectStep}
 
-// StepAct is one operator's act on a step.
-// Actor and Reason are required; checkAct refuses an act without them.
+// StepAct is one operator's act on a step. Actor and Reason are required.
 type StepAct struct {
 	Kind   ActKind
 	Actor  string
 	Reason string
 	Expect task.Expectation
-	// Result and Metadata are what complete_manually supplies, as JSON; the other acts take neither.
-	Result   []byte
-	Metadata []byte
-	// DiscardCheckpoint deletes the checkpoint of a step that is reset, so that it begins from the start. Other acts end
-	// the step, and its checkpoint with it.
+	// Result and Metadata are JSON for complete_manually.
+	Result            []byte
+	Metadata          []byte
 	DiscardCheckpoint bool
 }
 
-// Operate performs an operator's act on a step. The task continues automatically, also out of
-// error. Actor and reason are stored with the act. WrongState when the step is settled or its
-// task is terminal; Conflict when the step is not as expected. Invalid: the act breaks a rule;
-// every problem is listed. NotFound: there is no such step, or the key does not reach it.
+// Operate performs and stores an operator's act on a step. The task continues automatically, also out of error.
+// WrongState: the step is settled or its task terminal. Conflict: the step is not as expected. Invalid: lists every
+// problem. NotFound: there is no step within the key's reach.
 func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
 	return e.operateStep(ctx, e.write, taskID, stepID, act)
 }
 
-// OperateIn is Operate in a transaction that the caller has begun.
-// The act takes effect with the caller's commit.
+// OperateIn is Operate in the caller's transaction.
 func (e *Engine) OperateIn(ctx context.Context, tx Tx, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
 	return e.operateStep(ctx, e.in(tx), taskID, stepID, act)
 }
 
-// operateStep is Operate in a transaction of either kind.
 func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepID task.ID,
 	act StepAct,
 ) (*task.Step, error) {
@@ -79,8 +73,6 @@ func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepI
 	return &after, nil
 }
 
-// checkAct returns every problem of an act that shows without its step.
-// The locations are the fields of the API's request.
 func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	problems := append(CheckActor(a.Actor, a.Reason), expectFault(a.Expect, task.StepStates)...)
 	bad := func(at, fault string) {
@@ -114,7 +106,6 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	return problems
 }
 
-// actorField is the name of the field that holds the actor of an act.
 func actorField(k ActKind) string {
 	switch k {
 	case ResetForRetry:
@@ -128,7 +119,6 @@ func actorField(k ActKind) string {
 	}
 }
 
-// operateOpen is Operate for a step that is as expected, of a task that is not terminal.
 func operateOpen(u *unit, w Work, a StepAct) error {
 	seen := w.Step.Seen()
 	if a.Kind == ApproveStep || a.Kind == RejectStep {
@@ -149,8 +139,6 @@ func operateOpen(u *unit, w Work, a StepAct) error {
 	return u.operate(w, a)
 }
 
-// operate carries out an act that is allowed: the step, the task's deadline, the record, and
-// the steps that depend on it.
 func (u *unit) operate(w Work, a StepAct) error {
 	from, taskWas := w.Step.State, w.Task.State
 	if a.Kind == ApproveStep || a.Kind == RejectStep {
@@ -184,8 +172,6 @@ func (u *unit) operate(w Work, a StepAct) error {
 	return u.satisfied(w, t)
 }
 
-// change applies the act to the step. An act on a step that a worker holds ends the lease: the
-// worker's later result is refused.
 func (u *unit) change(w Work, a StepAct) error {
 	s := w.Step
 	switch a.Kind {
@@ -206,9 +192,8 @@ func (u *unit) change(w Work, a StepAct) error {
 	}
 }
 
-// renewDeadline gives a task that leaves error its full duration again, whether or not the former deadline has passed:
-// the remaining time ran while the task could not. A deadline of the submission that is to come holds. Compensation has
-// no limit.
+// renewDeadline restarts the duration of a task that leaves error: the time ran while the task could not. A future
+// deadline of the submission stays. Compensation has no limit.
 func renewDeadline(u *unit, w Work, was task.State) error {
 	if was != task.Errored {
 		return nil
@@ -224,7 +209,6 @@ func renewDeadline(u *unit, w Work, was task.State) error {
 	return nil
 }
 
-// hinted adds a hint to the refusal of a transition.
 func hinted(err error, hint string) error {
 	var e *task.Error
 	if errors.As(err, &e) {
@@ -233,7 +217,6 @@ func hinted(err error, hint string) error {
 	return err
 }
 
-// actData is the operator's input, for the record.
 func actData(a StepAct) ([]byte, error) {
 	if a.DiscardCheckpoint {
 		return []byte(`{"discard_checkpoint":true}`), nil

@@ -15,16 +15,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// An operator limits how many steps of a handler or a route run at once, or begin in a time. See limits_claim.go for
-// how a limit takes effect.
-
 const (
-	// maxOperatorLimits bounds the limits in force: every process has all of them in memory.
 	maxOperatorLimits = 1000
-	// maxLimitsKept bounds the limits that a process reads, with those that have ended.
-	maxLimitsKept = 2 * maxOperatorLimits
-	// limitsNote is the key of the note that changes with every change of a limit.
-	limitsNote = "limits_version"
+	maxLimitsKept     = 2 * maxOperatorLimits
+	limitsNote        = "limits_version"
 )
 
 // LimitRequest is an operator's request for a limit.
@@ -36,7 +30,6 @@ type LimitRequest struct {
 	Reason  string
 }
 
-// actLimit is the data of acts on limits.
 type actLimit struct {
 	Kind         task.PauseKind `json:"kind"`
 	Name         string         `json:"name"`
@@ -45,12 +38,11 @@ type actLimit struct {
 	Rate         string         `json:"rate,omitempty"`
 }
 
-// SetLimit limits the steps of a handler or a route from now on. The target need not exist: a limit covers what comes
-// into being later too. A limit of what is limited changes it. Work that runs continues, and counts. The act is stored
-// with it. SetLimit reports whether the target had no limit before.
+// SetLimit sets or changes the limit of a handler or a route, which need not exist yet. Running steps continue, and
+// count. It stores an act, and reports whether the target had no limit before.
 //
-// Other processes follow when they learn of it: see RefreshLimits. Until then they may begin steps of a target that had
-// no limit; a change of a limit counts for all of them at once.
+// Until other processes read a new limit (see RefreshLimits) they may begin steps of the target; a change counts
+// immediately.
 //
 // Invalid: every problem with its field. Exhausted: there are maxOperatorLimits already.
 func (e *Engine) SetLimit(ctx context.Context, r LimitRequest) (l *task.OperatorLimit, created bool, err error) {
@@ -97,7 +89,7 @@ func (e *Engine) SetLimit(ctx context.Context, r LimitRequest) (l *task.Operator
 	return l, created, nil
 }
 
-// DeleteLimit ends the limit of a target. The act is stored. NotFound: it has none. Invalid: every problem with its
+// DeleteLimit ends the limit of a target and stores the act. NotFound: it has none. Invalid: every problem with its
 // field.
 func (e *Engine) DeleteLimit(ctx context.Context, target task.PauseTarget, actor, reason string,
 ) (l *task.OperatorLimit, err error) {
@@ -129,7 +121,6 @@ func (e *Engine) DeleteLimit(ctx context.Context, target task.PauseTarget, actor
 	return l, nil
 }
 
-// actOnLimit records an act on a limit.
 func actOnLimit(u *unit, kind string, l *task.OperatorLimit, actor, reason string) error {
 	data := actLimit{Kind: l.Kind, Name: l.Name, Capabilities: task.SplitCapabilities(l.Capabilities),
 		Concurrency: l.Permits}
@@ -145,7 +136,6 @@ func actOnLimit(u *unit, kind string, l *task.OperatorLimit, actor, reason strin
 	return nil
 }
 
-// changeLimits changes limits in one transaction, and makes this process and the others follow.
 func (e *Engine) changeLimits(ctx context.Context, verb string, change func(u *unit) error) error {
 	err := e.write(ctx, verb, func(u *unit) error {
 		if err := change(u); err != nil {
@@ -158,14 +148,12 @@ func (e *Engine) changeLimits(ctx context.Context, verb string, change func(u *u
 		return err
 	}
 	e.publish(PeerEvents{Limits: true})
-	// The limit is stored; if it cannot be read now, the loop of package upkeep tries again.
+	// The limit is stored; on an error the upkeep loop reads it later.
 	_ = e.RefreshLimits(context.WithoutCancel(ctx))
-	// The same goes for leases that only the dispatcher has.
 	_ = e.AdoptLeases(context.WithoutCancel(ctx))
 	return nil
 }
 
-// coveredRoutes returns the numbers of the stored routes that a target covers.
 func (e *Engine) coveredRoutes(ctx context.Context, target task.PauseTarget) (covered []int64, err error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -179,8 +167,8 @@ func (e *Engine) coveredRoutes(ctx context.Context, target task.PauseTarget) (co
 	return covered, nil
 }
 
-// RefreshLimits reads the limits of operators if they have changed. Package upkeep calls it at an interval, and an
-// event of another process does. A process that misses the event follows a change within settings.Config.PollInterval.
+// RefreshLimits reads changed limits. Upkeep calls it at an interval, and events of other processes do. Without its
+// event, a process follows a change within settings.Config.PollInterval.
 func (e *Engine) RefreshLimits(ctx context.Context) error {
 	l := &e.limits
 	l.mu.Lock()
@@ -205,7 +193,7 @@ func (e *Engine) RefreshLimits(ctx context.Context) error {
 type OperatorLimitView struct {
 	task.OperatorLimit
 	Held   int          // permits in use
-	NextAt task.Instant // when the rate lets the next step begin; 0: at once
+	NextAt task.Instant // when the rate lets the next step begin; 0: now
 }
 
 // Exhausted reports whether the limit lets no step begin.
@@ -213,17 +201,17 @@ func (v *OperatorLimitView) Exhausted() bool {
 	return v.Permits > 0 && v.Held >= v.Permits || v.NextAt != 0
 }
 
-// OperatorLimitFilter selects limits. Zero fields do not restrict.
+// OperatorLimitFilter selects limits. Zero fields match all.
 type OperatorLimitFilter struct {
 	Kind       task.PauseKind
-	Name       string // the handler
+	Name       string
 	Namespaces []string
 	After      task.PauseTarget // exclusive
 	Limit      int
 }
 
-// OperatorLimits returns the limits in force, in the order of their targets, and whether there are more. Those that the
-// request's key does not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
+// OperatorLimits returns the limits in force within the key's reach, by target, and whether there are more. Invalid:
+// a limit outside of 1 to Limits.PageItems.
 func (e *Engine) OperatorLimits(ctx context.Context, f OperatorLimitFilter) ([]OperatorLimitView, bool, error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
@@ -251,7 +239,6 @@ func (e *Engine) ViewLimit(ctx context.Context, l *task.OperatorLimit) (*Operato
 	return &views[0], nil
 }
 
-// limitsNow reads the limits in force with these numbers.
 func (e *Engine) limitsNow(ctx context.Context, nos []int64) ([]OperatorLimitView, error) {
 	rows, err := e.limitStore.FindLimits(ctx, nos)
 	if err != nil {
@@ -260,7 +247,6 @@ func (e *Engine) limitsNow(ctx context.Context, nos []int64) ([]OperatorLimitVie
 	return e.viewLimits(ctx, slices.DeleteFunc(rows, func(l task.OperatorLimit) bool { return l.EndedAt != 0 }))
 }
 
-// viewLimits adds their state to limits.
 func (e *Engine) viewLimits(ctx context.Context, rows []task.OperatorLimit) ([]OperatorLimitView, error) {
 	nos := make([]int64, len(rows))
 	for i := range rows {
@@ -283,13 +269,12 @@ func (e *Engine) viewLimits(ctx context.Context, rows []task.OperatorLimit) ([]O
 	return views, nil
 }
 
-// nextPass returns when the rate of a limit lets the next step begin.
 func nextPass(l *task.OperatorLimit, now task.Instant) task.Instant {
 	return task.Instant((l.Rate.Next(l.Bucket, nanos(now)) + 999) / 1000)
 }
 
-// LimitedBy returns the limit of an operator that lets no step of a route begin now, and tasks that hold its permits,
-// up to HoldersShown; nil if there is none.
+// LimitedBy returns the limit that now stops the steps of a route, or nil, and up to HoldersShown tasks with its
+// permits.
 func (e *Engine) LimitedBy(ctx context.Context, r *task.Route) (*OperatorLimitView, []task.ID, error) {
 	by := e.catalog.limitsOn(r.ID)
 	if len(by) == 0 {
@@ -312,8 +297,7 @@ func (e *Engine) LimitedBy(ctx context.Context, r *task.Route) (*OperatorLimitVi
 	return nil, nil, nil
 }
 
-// heldBack is heldUntil for thresholds of states: the time that a step waits on a route under a limit does not count
-// either.
+// Waiting under a limit does not count for thresholds of states either.
 func (e *Engine) heldBack() task.HeldUntil {
 	paused, k := e.heldUntil(), e.catalog.limits.Load()
 	if k == nil {

@@ -10,22 +10,20 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Tasks with an ordering key run one at a time for each key of a namespace, in the order in which they were stored. A
-// submission stores such a task held: its steps are pending, though no parent holds them back. GiveTurns releases the
-// first task of a key that has none running, and the end of a task releases the next one, in the transaction that ends
-// it. A task in error keeps its turn: what follows it must not overtake it.
+// Tasks with the same ordering key and namespace run one at a time, in the order in which they were stored. A
+// submission stores them held: their steps are pending without pending parents. GiveTurns releases the first task of
+// a key; the transaction that ends a task releases the next. A task in error keeps its turn.
 //
-// Submissions lock nothing, because a caller's own transaction may stay open for long. See OrderingStore for how the
-// end of a task and a submission at the same moment find each other.
+// Submissions lock nothing, because a caller's transaction may stay open for long. See OrderingStore for simultaneous
+// ends and submissions.
 
 var turnSlot = newSlot(func(u *unit) *turns { return &turns{u: u} })
 
-// turns are the changes of a unit to the turns of ordering keys.
 type turns struct {
 	u        *unit
-	added    []Waiting    // tasks that this unit submits
-	ended    []task.ID    // tasks that have left their turn or their place in the queue
-	released []*task.Task // tasks whose turn has come
+	added    []Waiting
+	ended    []task.ID // tasks that left their turn or the queue
+	released []*task.Task
 }
 
 func orderingFeature() feature {
@@ -53,13 +51,11 @@ func orderingFeature() feature {
 	}
 }
 
-// wait holds a new task until its turn comes.
 func (ts *turns) wait(t *task.Task, namespace string) {
 	t.Meta.Held = true
 	ts.added = append(ts.added, Waiting{OrderingKey{namespace, t.Meta.OrderingKey}, t.ID})
 }
 
-// store adds the new tasks of a unit to the queues of their keys.
 func (ts *turns) store() error {
 	if len(ts.added) == 0 {
 		return nil
@@ -67,7 +63,7 @@ func (ts *turns) store() error {
 	return ts.u.e.orderingStore.AddWaiting(ts.u.ctx, ts.u.tx, ts.added, ts.u.now)
 }
 
-// pass gives the turns of tasks that have ended to the tasks behind them. Their steps go through the queue.
+// The steps of released tasks go through the queue.
 func (ts *turns) pass() error {
 	if len(ts.ended) == 0 {
 		return nil
@@ -96,8 +92,7 @@ func (ts *turns) pass() error {
 	return nil
 }
 
-// give gives the turn of each key to the first task that waits for it. It returns the keys that are settled: they have
-// a head now, or nobody waits.
+// give gives each key's turn to its first waiting task. It returns the keys with a running or no waiting task.
 func (ts *turns) give(keys []OrderingKey) (settled []OrderingKey, err error) {
 	rows := ts.u.e.orderingStore
 	for len(keys) > 0 {
@@ -113,8 +108,8 @@ func (ts *turns) give(keys []OrderingKey) (settled []OrderingKey, err error) {
 		keys = nil
 		live := first[:0]
 		for _, w := range first {
-			// One that is held no more got its turn since it was found, and may have ended since: its row is not saved here,
-			// so nothing would keep this turn from outliving it.
+			// A task that is not held got its turn meanwhile, and may have ended. Its row is not saved here, so
+			// nothing would end a second turn.
 			if t := ts.u.rows.tasks[w.Task]; t == nil || t.State.Terminal() || !t.Meta.Held {
 				keys, gone = append(keys, w.Key), append(gone, w.Task)
 			} else {
@@ -129,7 +124,7 @@ func (ts *turns) give(keys []OrderingKey) (settled []OrderingKey, err error) {
 		mine := setOf(won)
 		for _, w := range live {
 			if !mine[w.Key] {
-				continue // another transaction gave the turn at this moment
+				continue // another transaction gave the turn
 			}
 			gone = append(gone, w.Task)
 			if err := ts.release(ts.u.rows.tasks[w.Task]); err != nil {
@@ -143,8 +138,7 @@ func (ts *turns) give(keys []OrderingKey) (settled []OrderingKey, err error) {
 	return settled, nil
 }
 
-// release starts a task whose turn has come: the steps that nothing else holds back are ready, or wait for its run_at.
-// Its time limits begin now.
+// release starts a task whose turn has come. Its time limits begin now.
 func (ts *turns) release(t *task.Task) error {
 	if !t.Meta.Held {
 		return nil
@@ -178,12 +172,11 @@ func (ts *turns) release(t *task.Task) error {
 	return nil
 }
 
-// turnsAtOnce bounds the tasks in one transaction of GiveTurns.
 const turnsAtOnce = 500
 
-// GiveTurns gives the turns of ordering keys without a running task to the first tasks that wait for them. It looks at
-// tasks that were submitted since it last ran, and returns their number, and whether there may be more. It may run in
-// several processes at once. A *due.Error tells of tasks that were stepped over, with those behind them.
+// GiveTurns gives free turns to the first waiting tasks. It looks at tasks submitted since its last run, and returns
+// their number, and whether there may be more. Several processes may run it. A *due.Error lists skipped tasks, with
+// the tasks behind them.
 func (e *Engine) GiveTurns(ctx context.Context) (n int, more bool, err error) {
 	now := e.Now()
 	fresh, err := e.due.turns.Read(now, turnsAtOnce, func(limit int) ([]Waiting, error) {
@@ -204,7 +197,6 @@ func (e *Engine) GiveTurns(ctx context.Context) (n int, more bool, err error) {
 	return n, len(fresh) == turnsAtOnce && (n == turnsAtOnce || stepped), err
 }
 
-// giveTurnsOf gives the turns of the keys of tasks in one transaction, and returns how many of the tasks are settled.
 func (e *Engine) giveTurnsOf(ctx context.Context, fresh []Waiting) (known int, err error) {
 	keys := keysOf(fresh)
 	err = e.write(ctx, "give_turns", func(u *unit) error {
@@ -232,13 +224,11 @@ func (e *Engine) giveTurnsOf(ctx context.Context, fresh []Waiting) (known int, e
 	return known, nil
 }
 
-// giveTurns runs GiveTurns until nothing is left to do. An error is left to the loop of package upkeep, which tries
-// again.
 func (e *Engine) giveTurns(calls []struct{}) ([]struct{}, error) {
 	return calls, repeat(e.GiveTurns)
 }
 
-// OrderPlace returns the place of a task among those of its ordering key; the zero OrderPlace for a task without one.
+// OrderPlace returns a task's place among those of its ordering key; zero without a key.
 func (e *Engine) OrderPlace(ctx context.Context, t *task.Task, namespace string) (OrderPlace, error) {
 	if t.Meta.OrderingKey == "" {
 		return OrderPlace{}, nil
@@ -246,7 +236,7 @@ func (e *Engine) OrderPlace(ctx context.Context, t *task.Task, namespace string)
 	return e.orderingStore.TurnOf(ctx, Waiting{OrderingKey{namespace, t.Meta.OrderingKey}, t.ID})
 }
 
-// keysOf returns the keys of tasks, each once and in the order in which all transactions lock them.
+// keysOf returns each key once, in the order in which all transactions lock them.
 func keysOf(ws []Waiting) []OrderingKey {
 	keys := make([]OrderingKey, len(ws))
 	for i, w := range ws {
@@ -258,7 +248,6 @@ func keysOf(ws []Waiting) []OrderingKey {
 	return slices.Compact(keys)
 }
 
-// tasksOf returns the tasks that wait.
 func tasksOf(ws []Waiting) []task.ID {
 	ids := make([]task.ID, len(ws))
 	for i, w := range ws {
@@ -267,7 +256,6 @@ func tasksOf(ws []Waiting) []task.ID {
 	return ids
 }
 
-// without returns the keys for which nobody waits.
 func without(keys []OrderingKey, waiting []Waiting) []OrderingKey {
 	awaited := setOf(keysOf(waiting))
 	return slices.DeleteFunc(slices.Clone(keys), func(k OrderingKey) bool { return awaited[k] })

@@ -13,54 +13,45 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Failures are counted after the commit that stores them: in memory first, and then, gathered like the calls of a verb,
-// in one row for each route and fingerprint, which all processes share. A settlement thus never waits for the row, and
-// several processes add up. What a process has not added yet when it is killed is not counted.
+// Failures are counted after their commit: in memory, then in one row per route and fingerprint that all processes
+// share. So settlements never wait for the row. A killed process loses the counts not yet stored.
 
-// outages is what this process knows about outages, apart from their rows. mu guards the maps; failing is read without
-// it, so that successes cost one atomic load as long as nothing fails.
+// mu guards the maps; failing is read without it, so that successes cost one atomic load while nothing fails.
 type outages struct {
 	cfg settings.OutageBreaker
 
-	failing atomic.Int64 // the number of routes in pending
+	failing atomic.Int64
 	mu      sync.Mutex
-	pending map[int64]map[int64]*pendingBurst // by route and fingerprint
+	pending map[int64]map[int64]*pendingBurst
 
 	probing sync.Mutex   // held while this process looks for a probe
-	due     atomic.Int64 // when somebody has to look for the first probe; 0: never
+	due     atomic.Int64 // when the first probe is due; 0: never
 }
 
-// pendingBurst is what this process has still to add to a burst. It stays for a while without failures, so that
-// successes are counted against them.
+// pendingBurst stays for a while without failures, so that successes count against them.
 type pendingBurst struct {
 	failures, successes int
 	title               string
 	until               task.Instant
 }
 
-// maxBursts bounds the fingerprints that a process counts at a time: more of them are not one outage.
 const maxBursts = 1000
 
 // EventHooks store events for webhooks.
 type EventHooks interface {
-	// StoreEvents stores those of the events that a webhook receives, in the transaction in which they happen.
 	StoreEvents(ctx context.Context, tx Tx, events ...deadletter.Event) error
 }
 
-// on reports whether outages open here.
 func (o *outages) on() bool { return o.cfg.Enabled == settings.On }
 
-// rules are the settings in force.
 func (o *outages) rules() task.OutageRules { return o.cfg.Rules() }
 
-// counts reports whether failures on a route were counted a moment ago.
 func (o *outages) counts(route int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.pending[route]) > 0
 }
 
-// note adds what a committed unit counted, and reports whether there is something to store.
 func (o *outages) note(failures []burstFailure, successes map[int64]int, now task.Instant) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,7 +84,6 @@ func (o *outages) note(failures []burstFailure, successes map[int64]int, now tas
 	return len(failures) > 0
 }
 
-// size counts the fingerprints. The caller holds mu.
 func (o *outages) size() (n int) {
 	for _, of := range o.pending {
 		n += len(of)
@@ -101,7 +91,6 @@ func (o *outages) size() (n int) {
 	return n
 }
 
-// tidy drops fingerprints that have not failed for long enough. The caller holds mu.
 func (o *outages) tidy(now task.Instant) {
 	for route, of := range o.pending {
 		maps.DeleteFunc(of, func(_ int64, b *pendingBurst) bool {
@@ -114,7 +103,6 @@ func (o *outages) tidy(now task.Instant) {
 	o.failing.Store(int64(len(o.pending)))
 }
 
-// countedBurst is what has to be added to a burst.
 type countedBurst struct {
 	task.Burst
 
@@ -123,7 +111,7 @@ type countedBurst struct {
 	failures, successes int
 }
 
-// take returns what the caller stores, in the order in which the rows are locked, and counts from zero.
+// take returns and resets the counts, in the lock order of the rows.
 func (o *outages) take() []countedBurst {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -141,7 +129,6 @@ func (o *outages) take() []countedBurst {
 	return list
 }
 
-// restore gives back what could not be stored.
 func (o *outages) restore(list []countedBurst) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,8 +140,6 @@ func (o *outages) restore(list []countedBurst) {
 	}
 }
 
-// publish counts what a committed unit has seen, and makes this process and the others follow its changes of
-// outages.
 func (oo *outageOutcomes) publish() {
 	e, u := oo.u.e, oo.u
 	if len(oo.failures)+len(oo.successes) > 0 && e.outages.note(oo.failures, oo.successes, u.now) && !e.byHand {
@@ -164,12 +149,12 @@ func (oo *outageOutcomes) publish() {
 		return
 	}
 	e.publish(PeerEvents{Pauses: true})
-	// The change is stored; if it cannot be read now, the loop of package upkeep tries again.
+	// The change is stored; on an error the upkeep loop reads it later.
 	_ = e.RefreshPauses(context.WithoutCancel(u.ctx))
 }
 
-// CountBursts stores what this process has counted, and opens the outages that follow. The engine does so after each
-// failure; package upkeep repeats it for what could not be stored.
+// CountBursts stores counts, and opens outages. The engine calls it after each failure; upkeep repeats it after
+// errors.
 func (e *Engine) CountBursts(ctx context.Context) error {
 	if e.outages.failing.Load() == 0 {
 		return nil
@@ -178,13 +163,12 @@ func (e *Engine) CountBursts(ctx context.Context) error {
 	return err
 }
 
-// runBursts is one run of counting, for all who asked.
 func (e *Engine) runBursts(asked []struct{}) ([]struct{}, error) {
 	list := e.outages.take()
 	if len(list) == 0 {
 		return asked, nil
 	}
-	left := make(map[burstKey]countedBurst, len(list)) // what is not counted yet
+	left := make(map[burstKey]countedBurst, len(list)) // not counted yet
 	for _, c := range list {
 		left[burstKey{c.RouteID, c.Group}] = c
 	}
@@ -204,10 +188,8 @@ func (e *Engine) runBursts(asked []struct{}) ([]struct{}, error) {
 	return asked, nil
 }
 
-// burstKey identifies a burst.
 type burstKey struct{ route, group int64 }
 
-// countBursts counts some bursts in one transaction.
 func (e *Engine) countBursts(ctx context.Context, list []countedBurst) error {
 	if err := e.routesOf(ctx, list); err != nil {
 		return err
@@ -222,7 +204,6 @@ func (e *Engine) countBursts(ctx context.Context, list []countedBurst) error {
 	})
 }
 
-// routesOf finds the routes of bursts.
 func (e *Engine) routesOf(ctx context.Context, list []countedBurst) (err error) {
 	for i := range list {
 		if list[i].route, err = e.catalog.findRoute(ctx, list[i].RouteID); err != nil {
@@ -232,7 +213,6 @@ func (e *Engine) routesOf(ctx context.Context, list []countedBurst) (err error) 
 	return nil
 }
 
-// count adds to the count of a burst, and opens an outage if there are enough failures.
 func (oo *outageOutcomes) count(c *countedBurst) error {
 	e, u, rules := oo.u.e, oo.u, oo.u.e.outages.rules()
 	b, err := e.burstStore.AddBurst(u.ctx, u.tx, c.RouteID, c.Group, c.failures-c.successes, u.now, rules.Within)
@@ -257,7 +237,6 @@ func (oo *outageOutcomes) count(c *countedBurst) error {
 	return tellEvent(u, deadletter.OutageHappened(deadletter.EventOutageOpened, o, u.now))
 }
 
-// firstOutage orders outages by when somebody has to look for their probes.
 func firstOutage(a, b *task.Outage) int {
 	return cmp.Or(cmp.Compare(a.NextProbeAt, b.NextProbeAt), cmp.Compare(a.RouteID, b.RouteID))
 }

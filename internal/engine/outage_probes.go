@@ -7,12 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A probe is a step that is let through on a route with an open outage, one at a time. A poll whose worker serves the
-// route takes it: it reserves the probe in the outage's row, claims one step of the route, and makes that the probe. A
-// process that is killed in between leaves a reservation that ends automatically, and a lease that runs out like any
-// other.
+// A route with an open outage lets one probe through at a time. A poll reserves the probe in the outage's row, claims
+// a step, and makes it the probe. A process killed in between leaves a reservation and a lease, which both expire.
 
-// noteProbes records when the first probe is due.
 func (e *Engine) noteProbes(c *closures) {
 	now, first := e.instant(), int64(0)
 	for _, o := range c.outages {
@@ -23,14 +20,12 @@ func (e *Engine) noteProbes(c *closures) {
 	e.outages.due.Store(first)
 }
 
-// isDue reports whether somebody has to look for a probe. A time that is too far off was noted before the clock was put
-// back.
+// isDue also reports true for a time too far off: it was noted before the clock was set back.
 func (o *outages) isDue(now task.Instant) bool {
 	due := task.Instant(o.due.Load())
 	return due != 0 && (due <= now || due > now.Add(o.rules().Farthest()))
 }
 
-// outageOf returns the open outage of a route in this process, or nil.
 func (c *catalog) outageOf(route int64) *task.Outage {
 	if c.closed.Load() == nil {
 		return nil
@@ -38,7 +33,6 @@ func (c *catalog) outageOf(route int64) *task.Outage {
 	return c.closures.Load().outages[route]
 }
 
-// dueProbes returns the outages whose probes are due on routes that no pause closes, the first first.
 func (e *Engine) dueProbes() []*task.Outage {
 	now := e.instant()
 	if !e.outages.isDue(now) {
@@ -56,8 +50,7 @@ func (e *Engine) dueProbes() []*task.Outage {
 	return list
 }
 
-// probeFor lets a poll take the probe of an outage, if one is due on a route that its worker serves. One poll at a time
-// looks; the others go on without.
+// probeFor lets a poll take a due probe. One poll at a time looks; the others continue without.
 func (e *Engine) probeFor(ctx context.Context, p *poller) ([]Lease, error) {
 	if e.outages.due.Load() == 0 || p.idle || p.served == nil || !e.outages.isDue(e.instant()) {
 		return nil, nil
@@ -77,7 +70,6 @@ func (e *Engine) probeFor(ctx context.Context, p *poller) ([]Lease, error) {
 	return nil, nil
 }
 
-// probe takes the probe of an outage for a poll, unless another process was first. There may be no step.
 func (e *Engine) probe(ctx context.Context, p *poller, o *task.Outage) ([]Lease, error) {
 	no, err := e.reserveProbe(ctx, o)
 	if err != nil || no == 0 {
@@ -90,18 +82,17 @@ func (e *Engine) probe(ctx context.Context, p *poller, o *task.Outage) ([]Lease,
 		leases, err = e.claimFromQueue(ctx, one, false)
 	}
 	if err != nil {
-		return nil, err // the reservation ends automatically
+		return nil, err // the reservation expires
 	}
 	kept, err := e.beginProbe(ctx, o.ID, no, leases)
-	if len(leases) > 0 && !kept { // nobody will work on it; if this fails too, its lease runs out
+	if len(leases) > 0 && !kept { // nobody will run it; if this fails too, its lease expires
 		_ = e.giveBack(ctx, leases)
 		leases = nil
 	}
 	return leases, err
 }
 
-// reserveProbe reserves the probe of an outage in its row, and returns its number; 0: it is not due there. Steps are
-// locked before outages, as everywhere.
+// reserveProbe returns the probe's number; 0: not due. Steps are locked before outages, as everywhere.
 func (e *Engine) reserveProbe(ctx context.Context, known *task.Outage) (no int64, err error) {
 	rules := e.outages.rules()
 	err = e.write(ctx, "reserve_probe", func(u *unit) error {
@@ -116,7 +107,7 @@ func (e *Engine) reserveProbe(ctx context.Context, known *task.Outage) (no int64
 		}
 		o, err := e.outageStore.LockOutage(u.ctx, u.tx, known.ID)
 		if err != nil || o == nil || !o.Open() || o.ProbeStep != known.ProbeStep || o.ProbeDue(u.now, rules) > u.now {
-			outageSlot.of(u).changed = true // what this process knows is outdated
+			outageSlot.of(u).changed = true // this process is out of date
 			return err
 		}
 		if last.Step != nil && last.Step.HeldUnder(o.ProbeToken) {
@@ -129,8 +120,7 @@ func (e *Engine) reserveProbe(ctx context.Context, known *task.Outage) (no int64
 	return no, err
 }
 
-// beginProbe makes the claimed step the probe of a reservation, or ends the reservation if there is none. It reports
-// false if the reservation is not in force any more.
+// beginProbe makes the step the probe, or ends the reservation. It reports whether the reservation was in force.
 func (e *Engine) beginProbe(ctx context.Context, id task.ID, no int64, leases []Lease) (kept bool, err error) {
 	rules := e.outages.rules()
 	err = e.write(ctx, "begin_probe", func(u *unit) error {
@@ -150,8 +140,7 @@ func (e *Engine) beginProbe(ctx context.Context, id task.ID, no int64, leases []
 	return kept && err == nil, err
 }
 
-// WakeProbers wakes a waiting poll for each probe that is due. Package upkeep calls it in every process, at an
-// interval.
+// WakeProbers wakes a waiting poll for each due probe. Upkeep calls it in every process.
 func (e *Engine) WakeProbers() {
 	for _, o := range e.dueProbes() {
 		if r := e.catalog.routeByID(o.RouteID); r != nil {
@@ -160,7 +149,6 @@ func (e *Engine) WakeProbers() {
 	}
 }
 
-// wakeProber wakes a poll whose worker serves a route and may take steps.
 func (ws *waiters) wakeProber(r *task.Route) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -13,18 +13,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// An outage closes a route because many attempts failed there with one fingerprint. See closures for how that takes
-// effect, outage_bursts.go for how it opens, and outage_probes.go for how it closes automatically.
+// An outage closes a route after many failures with one fingerprint. See closures for its effect, outage_bursts.go
+// for its beginning, and outage_probes.go for its end.
 
 const (
-	// maxOpenOutages bounds the open outages that a process knows; there is one for a route at most.
-	maxOpenOutages = 10_000
-	// maxClosedOutages bounds the closed ones that it remembers, and outagesKept how long they are stored.
+	maxOpenOutages   = 10_000
 	maxClosedOutages = 10_000
 	outagesKept      = 30 * 24 * time.Hour
 )
 
-// actOutage is the data of acts on outages.
 type actOutage struct {
 	Outage       string   `json:"outage_uuid"`
 	Handler      string   `json:"handler"`
@@ -33,7 +30,6 @@ type actOutage struct {
 	Failures     int      `json:"failures"`
 }
 
-// outageAct returns an act on an outage.
 func outageAct(kind string, o *task.Outage, actor, reason string, now task.Instant) (task.Act, error) {
 	data, err := json.Marshal(actOutage{o.ID.String(), o.Handler, task.SplitCapabilities(o.Capabilities), o.Title,
 		o.Failures})
@@ -48,7 +44,7 @@ func outageAct(kind string, o *task.Outage, actor, reason string, now task.Insta
 	return act, nil
 }
 
-// readOutages reads the open outages, and those that were closed a while ago: limits on time count from their ends.
+// Limits on time count from the ends of closed outages, so readOutages includes recent ones.
 func (e *Engine) readOutages(ctx context.Context) ([]*task.Outage, error) {
 	open, err := e.outageStore.Outages(ctx, OutageFilter{State: OutageOpen, Limit: maxOpenOutages})
 	if err != nil {
@@ -58,19 +54,19 @@ func (e *Engine) readOutages(ctx context.Context) ([]*task.Outage, error) {
 	return append(open, closed...), err
 }
 
-// OutageOf returns the open outage of a route in this process, or nil. It is shared and must not be changed.
+// OutageOf returns the open outage of a route in this process, or nil. The caller must not change it.
 func (e *Engine) OutageOf(r *task.Route) *task.Outage { return e.catalog.closures.Load().outages[r.ID] }
 
-// OpenOutages counts the open outages that this process knows.
+// OpenOutages counts the open outages in this process.
 func (e *Engine) OpenOutages() int { return len(e.catalog.closures.Load().outages) }
 
-// ProbeDue returns when the next probe of an outage is let through or looked after.
+// ProbeDue returns when the next probe of an outage is due.
 func (e *Engine) ProbeDue(o *task.Outage) task.Instant {
 	return o.ProbeDue(e.instant(), e.outages.rules())
 }
 
-// Outages returns a page of outages, the newest first, and whether there are more. Those that the request's key does
-// not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
+// Outages returns a page of outages within the key's reach, newest first, and whether there are more. Invalid: a
+// limit outside of 1 to Limits.PageItems.
 func (e *Engine) Outages(ctx context.Context, f OutageFilter) ([]*task.Outage, bool, error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
@@ -94,7 +90,7 @@ func (e *Engine) Outages(ctx context.Context, f OutageFilter) ([]*task.Outage, b
 	return list[:min(limit, len(list))], len(list) > limit, nil
 }
 
-// Outage returns an outage. NotFound: there is none that the request reaches.
+// Outage returns an outage. NotFound: there is none within the request's reach.
 func (e *Engine) Outage(ctx context.Context, id task.ID) (*task.Outage, error) {
 	o, err := e.outageStore.FindOutage(ctx, id)
 	if err != nil {
@@ -108,8 +104,8 @@ func (e *Engine) Outage(ctx context.Context, id task.ID) (*task.Outage, error) {
 
 func noOutage(id task.ID) error { return task.Errorf(task.NotFound, "there is no outage %s", id) }
 
-// CloseOutage closes an outage, with an act. A probe that is under way continues like any attempt. NotFound: there is
-// no such outage. Conflict: it is not as expected. WrongState: it is closed. Invalid: every problem with its field.
+// CloseOutage closes an outage, with an act. A running probe continues. NotFound: there is no such outage. Conflict:
+// it is not as expected. WrongState: it is closed. Invalid: every problem with its field.
 func (e *Engine) CloseOutage(ctx context.Context, id task.ID, actor, reason string, version int64,
 ) (*task.Outage, error) {
 	if problems := check.Renamed(CheckActor(actor, reason), "/actor", "/closed_by"); len(problems) > 0 {
@@ -136,8 +132,8 @@ func (e *Engine) CloseOutage(ctx context.Context, id task.ID, actor, reason stri
 	return o, nil
 }
 
-// TidyOutages deletes up to limit counts of failures that no outage can follow from any more, and up to limit outages
-// that were closed long ago. It returns how many at most of either. One process at a time should call it.
+// TidyOutages deletes up to limit old counts of failures, and up to limit outages closed long ago. It returns the
+// larger number. One process at a time should call it.
 func (e *Engine) TidyOutages(ctx context.Context, limit int) (n int, err error) {
 	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		now := e.instant()

@@ -10,10 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Tasks of several templates share routes, so a pause of a template closes none. Its steps are parked when something
-// meets them: when they become ready, or at a claim. After the pause ReleasePaused gives them back in batches.
+// Templates share routes, so a pause of a template closes none. Its steps are parked when they become ready or are
+// claimed; ReleasePaused returns them in batches.
 
-// templatePause returns the pause of a template in force, or nil.
 func (c *closures) templatePause(t *task.Template) *task.Pause {
 	if !c.templates || t == nil || t.Adhoc {
 		return nil
@@ -21,17 +20,15 @@ func (c *closures) templatePause(t *task.Template) *task.Pause {
 	return c.held[templateTarget(t)]
 }
 
-// templateTarget is the target that is a template.
 func templateTarget(t *task.Template) task.PauseTarget {
 	return task.PauseTarget{Kind: task.PauseTemplate, Namespace: t.Namespace, Name: t.Name}
 }
 
-// TemplatePausedBy returns the pause of a template in this process, or nil. It is shared and must not be changed.
+// TemplatePausedBy returns the pause of a template in this process, or nil. The caller must not change it.
 func (e *Engine) TemplatePausedBy(t *task.Template) *task.Pause {
 	return e.catalog.closures.Load().templatePause(t)
 }
 
-// pausedByTemplate reports whether a pause of its template holds a step back.
 func pausedByTemplate(u *unit, s *task.Step) (bool, error) {
 	c := u.e.catalog.closures.Load()
 	if !c.templates {
@@ -41,7 +38,7 @@ func pausedByTemplate(u *unit, s *task.Step) (bool, error) {
 	return err == nil && c.templatePause(t) != nil, err
 }
 
-// park parks a ready step whose template is paused, and reports whether it did. The caller saves the step.
+// park reports whether it parked a step. The caller saves the step.
 func park(u *unit, s *task.Step) (bool, error) {
 	paused, err := pausedByTemplate(u, s)
 	if err != nil || !paused {
@@ -50,8 +47,8 @@ func park(u *unit, s *task.Step) (bool, error) {
 	return true, s.Park(task.ParkedTemplate(s.DefID), u.order)
 }
 
-// parkPaused parks those of the steps of a claim whose templates are paused, and returns the others. It comes before
-// the limits of operators: what is set aside uses up nothing of them.
+// parkPaused returns the steps that it does not park. It precedes the limits of operators, so that parked steps use
+// no permits.
 func (rs *readySteps) parkPaused(works []Work) (others []Work, err error) {
 	u := rs.u
 	if !u.e.catalog.closures.Load().templates {
@@ -76,7 +73,6 @@ func (rs *readySteps) parkPaused(works []Work) (others []Work, err error) {
 
 func pausesFeature() feature { return feature{name: "pauses", queued: parkReady} }
 
-// parkReady parks those of the steps that became ready in the unit whose templates are paused.
 func parkReady(u *unit, steps []Work) error {
 	if !u.e.catalog.closures.Load().templates {
 		return nil
@@ -92,13 +88,12 @@ func parkReady(u *unit, steps []Work) error {
 	return nil
 }
 
-// released remembers the pauses of templates after which nothing is parked any more, by their end.
+// released holds the ends of pauses after which nothing is parked, by template.
 type released map[task.PauseTarget]task.Instant
 
-// ReleasePaused gives up to about limit steps back to their routes that pauses of templates have parked, once these
-// have ended. It returns how many; fewer than limit means that there are no more. A crash in between loses nothing:
-// what is parked is found again. One process at a time should call it. A *due.Error tells of steps that were stepped
-// over.
+// ReleasePaused returns up to about limit parked steps of ended pauses to their routes, and their number; fewer than
+// limit means that there are no more. A crash loses nothing: parked steps are found again. One process at a time
+// should call it. A *due.Error lists skipped steps.
 func (e *Engine) ReleasePaused(ctx context.Context, limit int) (total int, stepped error) {
 	c := e.catalog.closures.Load()
 	for target, ended := range c.ended {
@@ -112,7 +107,7 @@ func (e *Engine) ReleasePaused(ctx context.Context, limit int) (total int, stepp
 		if stepped = cmp.Or(stepped, err); total >= limit {
 			return total, stepped
 		}
-		// another process, which has not heard of the end, may still park some
+		// A process that has not learned of the end may still park steps.
 		if n == 0 && e.due.parked.Resting() == 0 && e.instant() > ended.Add(releaseAfter) {
 			if e.pauses.released == nil {
 				e.pauses.released = released{}
@@ -124,13 +119,11 @@ func (e *Engine) ReleasePaused(ctx context.Context, limit int) (total int, stepp
 }
 
 const (
-	// releaseAfter is how long after the end of a pause its steps are looked for.
-	releaseAfter = clockSlack / 60
-	// maxReleasedVersions bounds the versions of a template whose steps are looked for.
+	// releaseAfter is how long after a pause its steps are searched.
+	releaseAfter        = clockSlack / 60
 	maxReleasedVersions = 1000
 )
 
-// releaseTemplate releases parked steps of all versions of a template.
 func (e *Engine) releaseTemplate(ctx context.Context, target task.PauseTarget, limit int) (total int, stepped error) {
 	versions, err := e.store.ListTemplates(ctx, TemplateFilter{Namespace: target.Namespace, Name: target.Name,
 		Limit: maxReleasedVersions})
@@ -157,7 +150,6 @@ func (e *Engine) releaseTemplate(ctx context.Context, target task.PauseTarget, l
 	return total, stepped
 }
 
-// releaseQueue releases up to limit steps of a parking queue.
 func (e *Engine) releaseQueue(ctx context.Context, queue int64, limit int) (n int, err error) {
 	loop := e.stepLoop("release", queue, e.due.parked, func(u *unit, works []Work) error {
 		for _, w := range works {

@@ -19,23 +19,20 @@ import (
 )
 
 // A pause holds back the steps of a route, a handler, a template or a namespace. Running work continues, and
-// submissions are accepted: their steps become ready, and wait. See closures for how a pause takes effect.
+// submissions are accepted. See closures for its effect.
 
 const (
-	// maxPauses bounds the pauses in force: every process has all of them in memory. maxPausesOf bounds those of one
-	// namespace, so that a key that is limited to it does not use up all.
-	maxPauses   = 10_000
-	maxPausesOf = 1000
-	// maxPausesKept bounds the pauses that a process reads, with those that have ended.
+	// Every process has all pauses in memory. maxPausesOf bounds one namespace, so that a key limited to it does not
+	// use up all.
+	maxPauses     = 10_000
+	maxPausesOf   = 1000
 	maxPausesKept = 2 * maxPauses
-	// pauseKept is how long a pause is remembered after its end.
-	pauseKept = 30 * 24 * time.Hour
-	// pausesNote is the key of the note that changes with every change of a pause, so that a process sees with one short
-	// read whether it knows all of them.
+	pauseKept     = 30 * 24 * time.Hour
+	// pausesNote changes with every change of a pause, so that one short read shows whether a process is up to date.
 	pausesNote = "pauses_version"
 )
 
-// pauses is what a process knows of the pauses. mu orders reads, so that an older one never replaces a newer one.
+// mu orders reads, so that an older one never replaces a newer one.
 type pauses struct {
 	mu      sync.Mutex
 	rows    []task.Pause
@@ -51,11 +48,10 @@ type PauseRequest struct {
 	Target task.PauseTarget
 	Actor  string
 	Reason string
-	// Until is when the pause ends automatically; 0: never.
+	// Until is the automatic end; 0: none.
 	Until task.Instant
 }
 
-// actTarget is the data of acts on pauses.
 type actTarget struct {
 	Kind         task.PauseKind `json:"kind"`
 	Name         string         `json:"name,omitempty"`
@@ -63,12 +59,12 @@ type actTarget struct {
 	Until        ActTime        `json:"until,omitzero"`
 }
 
-// Pause holds back the steps of a target until Resume, or until a time. The target need not exist: a pause covers what
-// comes into being later too. A pause of what is paused changes its actor, its reason and its end; its beginning stays.
-// The act is stored with it. Pause reports whether the target was not paused before.
+// Pause holds back the steps of a target, which need not exist yet, until a time or ResumePaused. Pausing again
+// changes actor, reason and end, not the beginning. It stores an act, and reports whether the target was not paused
+// before.
 //
-// When Pause returns, this process hands out no more steps of the target, but for claims under way. Other processes
-// stop when they learn of it: see RefreshPauses.
+// When Pause returns, only claims under way hand out steps of the target in this process. Other processes follow: see
+// RefreshPauses.
 //
 // Invalid: every problem with its field. Exhausted: there are maxPauses already, or maxPausesOf in the namespace.
 func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, created bool, err error) {
@@ -112,14 +108,13 @@ func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, crea
 	return p, created, err
 }
 
-// tooManyPauses refuses one pause too many.
 func tooManyPauses(are string) error {
 	return &task.Error{Code: task.Exhausted, Message: are + ", the most there may be",
 		Hint: "resume what need not wait, or pause the handlers or the namespace as a whole"}
 }
 
-// ResumePaused ends the pause of a target. Only that: what a wider pause covers stays closed. The act is stored.
-// NotFound: the target is not paused. Invalid: every problem with its field.
+// ResumePaused ends the pause of one target, not wider ones, and stores the act. NotFound: the target is not paused.
+// Invalid: every problem with its field.
 func (e *Engine) ResumePaused(ctx context.Context, target task.PauseTarget, actor, reason string) (*task.Pause, error) {
 	problems := append(target.Faults(), check.Renamed(CheckActor(actor, reason), "/actor", "/resumed_by")...)
 	if len(problems) > 0 {
@@ -141,7 +136,6 @@ func (e *Engine) ResumePaused(ctx context.Context, target task.PauseTarget, acto
 	return p, nil
 }
 
-// endPause ends a pause.
 func endPause(u *unit, p *task.Pause, at task.Instant, actor, reason string) error {
 	p.EndedAt, p.EndedBy, p.EndReason = at, actor, reason
 	if err := actOnPause(u, task.ActResume, p, actor, reason); err != nil {
@@ -153,7 +147,6 @@ func endPause(u *unit, p *task.Pause, at task.Instant, actor, reason string) err
 	return tellEvent(u, deadletter.PauseHappened(deadletter.EventPauseEnded, p, u.now))
 }
 
-// actOnPause records an act on a pause.
 func actOnPause(u *unit, kind string, p *task.Pause, actor, reason string) error {
 	data, err := json.Marshal(actTarget{p.Kind, p.Name, task.SplitCapabilities(p.Capabilities), ActTime(p.Until)})
 	if err != nil {
@@ -171,13 +164,11 @@ func actOnPause(u *unit, kind string, p *task.Pause, actor, reason string) error
 	return nil
 }
 
-// closuresChanged makes the processes that share the store read pauses and outages again.
 func (e *Engine) closuresChanged(u *unit) error {
 	// no two changes leave the same text
 	return e.noteStore.Note(u.ctx, u.tx, pausesNote, strconv.FormatUint(rand.Uint64(), 36))
 }
 
-// changePauses changes pauses in one transaction, and makes this process and the others follow.
 func (e *Engine) changePauses(ctx context.Context, verb string, change func(u *unit) error) error {
 	err := e.write(ctx, verb, func(u *unit) error {
 		if err := change(u); err != nil {
@@ -189,14 +180,13 @@ func (e *Engine) changePauses(ctx context.Context, verb string, change func(u *u
 		return err
 	}
 	e.publish(PeerEvents{Pauses: true})
-	// The pause is stored; if it cannot be read now, the loop of package upkeep tries again.
+	// The pause is stored; on an error the upkeep loop reads it later.
 	_ = e.RefreshPauses(context.WithoutCancel(ctx))
 	return nil
 }
 
-// RefreshPauses reads the pauses and outages if they have changed, and applies those that have begun or ended. Package
-// upkeep calls
-// it at an interval, and an event of another process does. A process that misses the event follows a change within
+// RefreshPauses reads changed pauses and outages, and applies begun and ended ones. Upkeep calls it at an interval,
+// and events of other processes do. Without its event, a process follows a change within
 // settings.Config.PollInterval.
 func (e *Engine) RefreshPauses(ctx context.Context) error {
 	p := &e.pauses
@@ -227,16 +217,15 @@ func (e *Engine) RefreshPauses(ctx context.Context) error {
 	return nil
 }
 
-// forget makes the next refresh read the pauses. Until then those known stay in force.
+// forget makes the next refresh read the pauses, which stay in force until then.
 func (p *pauses) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.read = false
 }
 
-// EndPauses stores the end of up to limit pauses whose time has come, with an act of the system, and deletes up to
-// limit that ended long ago. It returns how many it has handled. The end itself needs no store: every process knows
-// the time. A *due.Error tells of pauses that were stepped over.
+// EndPauses stores the end of up to limit pauses, with an act of the system, deletes up to limit old ones, and
+// returns their number. The ends take effect without it. A *due.Error lists skipped pauses.
 func (e *Engine) EndPauses(ctx context.Context, limit int) (int, error) {
 	now := e.instant()
 	e.pauses.mu.Lock()
@@ -266,7 +255,6 @@ func (e *Engine) EndPauses(ctx context.Context, limit int) (int, error) {
 	return max(len(over), dropped), cmp.Or(err, stepped)
 }
 
-// endPauses stores the end of those pauses whose time has come.
 func (e *Engine) endPauses(ctx context.Context, targets []task.PauseTarget) error {
 	return e.changePauses(ctx, "end_pauses", func(u *unit) error {
 		for _, target := range targets {
@@ -275,7 +263,7 @@ func (e *Engine) endPauses(ctx context.Context, targets []task.PauseTarget) erro
 				return err
 			}
 			if p == nil || p.EndedAt != 0 || p.End(u.now) == 0 {
-				continue // somebody has changed it
+				continue // an operator has changed it
 			}
 			if err := endPause(u, p, p.Until, System, "its time is over"); err != nil {
 				return err
@@ -285,7 +273,7 @@ func (e *Engine) endPauses(ctx context.Context, targets []task.PauseTarget) erro
 	})
 }
 
-// PauseFilter selects pauses. Zero fields do not restrict.
+// PauseFilter selects pauses. Zero fields match all.
 type PauseFilter struct {
 	Kind       task.PauseKind
 	Namespaces []string
@@ -293,8 +281,8 @@ type PauseFilter struct {
 	Limit      int
 }
 
-// Pauses returns the pauses in force, in the order of their targets, and whether there are more. Those that the
-// request's key does not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
+// Pauses returns the pauses in force within the key's reach, by target, and whether there are more. Invalid: a limit
+// outside of 1 to Limits.PageItems.
 func (e *Engine) Pauses(ctx context.Context, f PauseFilter) ([]task.Pause, bool, error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
@@ -312,10 +300,10 @@ func (e *Engine) Pauses(ctx context.Context, f PauseFilter) ([]task.Pause, bool,
 	return rows[:min(f.Limit, len(rows))], len(rows) > f.Limit, nil
 }
 
-// ClosedBy returns the pause that closes a route in this process, or nil. It is shared and must not be changed.
+// ClosedBy returns the pause that closes a route in this process, or nil. The caller must not change it.
 func (e *Engine) ClosedBy(r *task.Route) *task.Pause { return e.catalog.closures.Load().of(r) }
 
-// ClosedRoutes counts the known routes that a pause closes in this process.
+// ClosedRoutes counts the routes that pauses close in this process.
 func (e *Engine) ClosedRoutes() (n int) {
 	closed, c := e.catalog.closed.Load(), e.catalog.closures.Load()
 	if closed == nil {

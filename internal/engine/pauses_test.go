@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// claims counts transactions that claim.
 type claims struct {
 	notes
 
@@ -25,7 +24,6 @@ func (c *claims) Committed(of *engine.Commit) {
 	}
 }
 
-// registerOne registers the template "t" of one step of the handler "h".
 func registerOne(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	tpl := &task.Template{Namespace: engine.DefaultNamespace, Name: "t", Version: "1",
@@ -36,8 +34,8 @@ func registerOne(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// TestClaimOfManyPaused: a poll gets what is behind many steps of a paused template, and no transaction parks more than
-// a bounded number of them.
+// TestClaimOfManyPaused: a poll gets steps behind many of a paused template, and each transaction parks a bounded
+// number.
 func TestClaimOfManyPaused(t *testing.T) {
 	t.Parallel()
 	for name, dispatcher := range map[string]engine.Dispatcher{"Native": nil, "Dispatcher": memory.NewServer().Open()} {
@@ -53,7 +51,7 @@ func TestClaimOfManyPaused(t *testing.T) {
 				}
 			}
 			for i := range many / 500 {
-				if i == 0 { // known to both
+				if i == 0 {
 					submit(t, e, engine.Submission{TaskType: "h", Priority: "low"})
 				}
 				subs := make([]engine.Submission, 500)
@@ -78,8 +76,7 @@ func TestClaimOfManyPaused(t *testing.T) {
 	}
 }
 
-// TestPausesAreBounded: one pause too many is refused, in a namespace before all namespaces together. What is paused
-// already can be paused anew, and a resume makes room.
+// TestPausesAreBounded: a namespace has its own bound. A paused target can be paused again, and a resume makes room.
 func TestPausesAreBounded(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t, engine.Options{})
@@ -111,8 +108,7 @@ func TestPausesAreBounded(t *testing.T) {
 	}
 }
 
-// TestPausedStepsPress: steps that a pause holds back count for back-pressure, whether they wait on their route or were
-// set aside for a template.
+// TestPausedStepsPress: paused steps count for back-pressure, on their route or parked.
 func TestPausedStepsPress(t *testing.T) {
 	t.Parallel()
 	for kind, target := range map[string]task.PauseTarget{
@@ -130,7 +126,7 @@ func TestPausedStepsPress(t *testing.T) {
 			for range 3 {
 				submit(t, e, engine.Submission{Name: "t"})
 			}
-			tick(time.Hour) // so that it counts anew
+			tick(time.Hour)
 			_, err := e.Submit(t.Context(), []engine.Submission{{Name: "t"}}, false)
 			if task.CodeOf(err) != task.Exhausted {
 				t.Errorf("one more than may wait is answered with %v", err)

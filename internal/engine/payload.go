@@ -1,9 +1,8 @@
 package engine
 
-// A poll answers with the contexts of tasks and the results of parents, and bounds their bytes like a page of a list.
-// Their size is known only once they are read, so the mean size of earlier ones decides how many are read.
+// A poll's answer is bounded in bytes. Sizes are known only after reading, so the mean of earlier ones decides how
+// many steps are read.
 
-// payload is the number of bytes that a worker receives with a step.
 func (l *Lease) payload() int {
 	n := len(l.Task.Context) + len(l.Checkpoint)
 	for _, result := range l.ParentResults {
@@ -12,7 +11,6 @@ func (l *Lease) payload() int {
 	return n
 }
 
-// fit is how many steps of these routes are likely to fit a number of bytes: at least one.
 func (s *servedRoutes) fit(bytes int) int {
 	mean := int(s.meanPayload.Load())
 	if mean == 0 {
@@ -21,11 +19,9 @@ func (s *servedRoutes) fit(bytes int) int {
 	return max(bytes/mean, 1)
 }
 
-// maxFit is fit without a bound.
 const maxFit = 1 << 30
 
-// within splits leases into those whose payloads fit a number of bytes, at least the first one, and the rest. It
-// records their sizes.
+// within returns at least one lease, and records sizes.
 func (s *servedRoutes) within(leases []Lease, bytes int) (kept, rest []Lease) {
 	size := 0
 	kept = leases

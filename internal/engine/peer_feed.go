@@ -11,16 +11,13 @@ import (
 )
 
 const (
-	// subscriptionTime is how long one subscription of a listening process lasts.
 	subscriptionTime = 15 * time.Second
-	// drainPatience is how long following others waits for transactions that must be over before this process can
-	// publish its changes.
+	// drainPatience bounds the wait for transactions that must end before this process can publish its changes.
 	drainPatience = 50 * time.Millisecond
 )
 
-// ListenTo begins to listen. The listener receives everything committed after ListenTo has
-// returned. The caller must call Close. NotFound for a task that does not exist. TooLarge: more
-// than feed.MaxTasks tasks. Invalid: UntilSettled without tasks.
+// ListenTo returns a listener that receives everything committed afterwards. The caller must call Close. NotFound: a
+// task does not exist. TooLarge: more than feed.MaxTasks tasks. Invalid: UntilSettled without tasks.
 func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, error) {
 	if len(f.Tasks) > feed.MaxTasks {
 		return nil, &task.Error{Code: task.TooLarge,
@@ -33,7 +30,6 @@ func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, e
 	return e.feed.Listen(ctx, feedSource{e, e.store}, f, e.cluster != nil)
 }
 
-// feedSource is the engine as a feed.Source.
 type feedSource struct {
 	e     *Engine
 	tasks ReadTasks
@@ -49,7 +45,7 @@ func (s feedSource) TemplateOf(ctx context.Context, def int64) (*task.Template, 
 	return s.e.TemplateOf(ctx, def)
 }
 
-// CountQueue implements feed.Source. All callers share the cost of counting.
+// CountQueue implements feed.Source. All callers share the count.
 func (s feedSource) CountQueue(ctx context.Context, namespaces []string) (*feed.QueueCount, error) {
 	g, err := s.e.queueSample(ctx)
 	if err != nil {
@@ -69,7 +65,6 @@ func (s feedSource) Subscribe(ctx context.Context) error {
 	return nil
 }
 
-// followPeerFeeds completes the changes of other processes for listeners here, or reports gaps.
 func (e *Engine) followPeerFeeds(ctx context.Context) error {
 	src := feedSource{e, e.store}
 	ids, listening := e.feed.Interests()
@@ -95,7 +90,7 @@ func (e *Engine) followPeerFeeds(ctx context.Context) error {
 		select {
 		case <-drained:
 		case <-patience.C:
-			return nil // the next poll may find it over; until then others wait for this one
+			return nil // the next poll may find it ended; until then others wait for this one
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -104,8 +99,7 @@ func (e *Engine) followPeerFeeds(ctx context.Context) error {
 	return nil
 }
 
-// PublishFeed sends other processes the changes committed here since the last call, if one of them listens. They learn
-// that changes are missing when an error prevents sending.
+// PublishFeed sends the changes committed here to listening processes. They learn of a gap if sending fails.
 func (e *Engine) PublishFeed(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil

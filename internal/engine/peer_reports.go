@@ -13,28 +13,24 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Processes that share a store exchange their measurements, by a note each that they write and read every few seconds:
-// rates and counts are those of the cluster, late by at most that time.
+// Processes exchange their measurements by notes every few seconds, so rates and counts are those of the cluster,
+// slightly late.
 
-// peerReports holds the measurements of the other processes.
-// It is replaced as a whole every ReportInterval.
 type peerReports struct {
 	mu      sync.Mutex
 	reports []report
 }
 
-// report is the measurements of one process. Its JSON is read by other versions of the program
-// during an upgrade: fields are only added.
+// Other versions read a report's JSON during an upgrade: fields are only added.
 type report struct {
 	At         task.Instant              `json:"at"`
 	Since      task.Instant              `json:"since"`
-	Kinds      map[string]float64        `json:"kinds,omitempty"`  // rates, by kind of worker
-	Namespaces map[string]measuredCounts `json:"spaces,omitempty"` // by namespace
-	Probes     int                       `json:"probes,omitempty"` // failed in the last hour
+	Kinds      map[string]float64        `json:"kinds,omitempty"`
+	Namespaces map[string]measuredCounts `json:"spaces,omitempty"`
+	Probes     int                       `json:"probes,omitempty"`
 	Routes     map[int64]int             `json:"routes,omitempty"` // steps handed out in the last minute, by route
 }
 
-// measuredCounts are the counts of a namespace: of the last minute, and of the last hour.
 type measuredCounts struct {
 	Completed  int `json:"c,omitempty"`
 	Failed     int `json:"f,omitempty"`
@@ -46,19 +42,17 @@ type measuredCounts struct {
 }
 
 const (
-	// ReportInterval is how often a process sends its measurements to the others.
+	// ReportInterval is the time between two reports of a process.
 	ReportInterval = 10 * time.Second
-	// reportKept is how long a report counts, reportForgotten when its note is deleted: its process has ended.
+	// reportForgotten is the age at which the note of an ended process is deleted.
 	reportKept      = 4 * ReportInterval
 	reportForgotten = time.Hour
 	reportPrefix    = "measured/"
-	// reportedKinds and reportedRoutes bound a note.
-	reportedKinds  = 200
-	reportedRoutes = 200
+	reportedKinds   = 200
+	reportedRoutes  = 200
 )
 
-// ShareMeasurements stores the measurements of this process for the others and reads theirs. It does nothing on a store
-// that belongs to one process.
+// ShareMeasurements stores the measurements of this process and reads those of others, if there can be any.
 func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -89,11 +83,9 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	})
 }
 
-// quiet reports whether there is nothing to report.
 func (r *report) quiet() bool { return len(r.Kinds)+len(r.Namespaces)+r.Probes == 0 }
 
-// update adopts the notes of other processes and returns the keys of those that have ended.
-// The keys are sorted, so that two processes delete them in the same order and cannot deadlock.
+// update adopts notes and returns the keys of ended processes, sorted against deadlocks between deleting processes.
 func (o *peerReports) update(notes map[string]string, own string, now task.Instant) (gone []string) {
 	var reports []report
 	for key, text := range notes {
@@ -101,7 +93,7 @@ func (o *peerReports) update(notes map[string]string, own string, now task.Insta
 			continue
 		}
 		var r report
-		err := json.Unmarshal([]byte(text), &r) // a note of another version may have another form
+		err := json.Unmarshal([]byte(text), &r) // a note of another version may differ
 		switch age := now.Sub(r.At); {
 		case err != nil || age > reportForgotten:
 			gone = append(gone, key)
@@ -116,7 +108,6 @@ func (o *peerReports) update(notes map[string]string, own string, now task.Insta
 	return gone
 }
 
-// each calls fn with the reports that count at a time.
 func (o *peerReports) each(now task.Instant, fn func(r *report)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -127,13 +118,11 @@ func (o *peerReports) each(now task.Instant, fn func(r *report)) {
 	}
 }
 
-// rateOf returns how many steps per second workers of a kind take from other processes while steps wait for them.
 func (o *peerReports) rateOf(kind string, now task.Instant) (rate float64) {
 	o.each(now, func(r *report) { rate += r.Kinds[kind] })
 	return rate
 }
 
-// add adds the measurements of others in the namespaces that a filter lets pass.
 func (o *peerReports) add(out *tally, now task.Instant, pass func(namespace string) bool) {
 	o.each(now, func(r *report) {
 		out.since = min(out.since, r.Since)
@@ -146,14 +135,12 @@ func (o *peerReports) add(out *tally, now task.Instant, pass func(namespace stri
 	})
 }
 
-// tally is a sum of measurements of processes.
 type tally struct {
 	measuredCounts
 	since  task.Instant
 	probes int
 }
 
-// add adds the counts of one namespace of one process.
 func (t *tally) add(c measuredCounts) {
 	t.Completed += c.Completed
 	t.Failed += c.Failed
@@ -164,7 +151,6 @@ func (t *tally) add(c measuredCounts) {
 	t.Lapsed += c.Lapsed
 }
 
-// measured returns the tally in its public form.
 func (t *tally) measured() Measured {
 	out := Measured{Since: t.since, CompletedLastMinute: t.Completed, FailedLastMinute: t.Failed,
 		HandedLastMinute: t.Handed,
@@ -175,15 +161,14 @@ func (t *tally) measured() Measured {
 	return out
 }
 
-// count returns the counts of a namespace. The caller holds the meter's mu.
+// count requires the meter's mu.
 func (a *activity) count(at int64) measuredCounts {
 	return measuredCounts{Completed: a.completed.Sum(at), Failed: a.failed.Sum(at), Handed: a.handed.Sum(at),
 		Runs:      a.runs.Sum(at),
 		RunMillis: a.runMillis.Sum(at), NotStarted: a.notStarted.Sum(at), Lapsed: a.lapsed.Sum(at)}
 }
 
-// report returns the measurements of this process.
-// Beyond reportedKinds and reportedRoutes only the busiest kinds of workers, and routes, are in it.
+// report leaves out all but the busiest reportedKinds and reportedRoutes.
 func (m *meter) report(now task.Instant) report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -204,7 +189,6 @@ func (m *meter) report(now task.Instant) report {
 	return r
 }
 
-// keepHighest deletes all entries but those with the n highest values.
 func keepHighest[K, V cmp.Ordered](of map[K]V, n int) {
 	highest := slices.SortedFunc(maps.Keys(of), func(a, b K) int {
 		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
@@ -214,14 +198,13 @@ func keepHighest[K, V cmp.Ordered](of map[K]V, n int) {
 	}
 }
 
-// measured adds up the measurements of all processes in the namespaces that a filter lets pass.
 func (e *Engine) measured(now task.Instant, pass func(namespace string) bool) Measured {
 	t := e.meter.tally(now, pass)
 	e.peerReports.add(&t, now, pass)
 	return t.measured()
 }
 
-// drainRate returns how many steps per second were handed to workers in the last minute.
+// drainRate is steps per second in the last minute.
 func (e *Engine) drainRate(now task.Instant) float64 {
 	return float64(e.measured(now, passing(nil)).HandedLastMinute) / 60
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Changes by other processes on the same store reach this one in two ways: as events, which are quick and may be lost,
-// and by polling, which package upkeep does at an interval. PeerEvents only name the rows to read.
+// Changes by other processes arrive as events, which may be lost, and by upkeep's polling. PeerEvents only name the
+// rows to read.
 
-// Shared reports whether other processes may work on the store too. If not, the verbs in this file do nothing.
+// Shared reports whether other processes may use the store. If not, the verbs in this file do nothing.
 func (e *Engine) Shared() bool { return e.cluster != nil }
 
-// Turn reports whether this process has the turn at a loop, for as long as hold unless it asks again; with hold 0 it
-// gives its turn up. A process that owns the store alone always has it.
+// Turn reports whether this process has the turn at a loop, for hold unless it asks again; hold 0 returns the turn. A
+// process alone always has it.
 func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
 	if e.cluster == nil {
 		return true, nil
@@ -28,8 +28,8 @@ func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (boo
 	return e.cluster.Turn(ctx, loop, hold)
 }
 
-// Resume must be called when the store was out of reach long enough for heartbeats to be lost: for the length
-// of a lease no lease is lost. Processes that are opened within that time learn of it from the store.
+// Resume must be called after an outage of the store that lost heartbeats: no lease expires for the length of a
+// lease. Processes that open within that time read this from the store.
 func (e *Engine) Resume(ctx context.Context) error {
 	until := e.instant().Add(e.cfg.Leases.Lease())
 	e.graceUntil.Store(int64(until))
@@ -41,10 +41,10 @@ func (e *Engine) Resume(ctx context.Context) error {
 	})
 }
 
-// graceNote is the key of the note with the time until which no lease is lost.
+// graceNote has the time until which no lease expires.
 const graceNote = "grace"
 
-// learnGrace adopts the grace that other processes have begun. A note that is not a time counts as none.
+// learnGrace ignores a malformed note.
 func (e *Engine) learnGrace(ctx context.Context) error {
 	text, err := e.noteStore.FindNote(ctx, graceNote)
 	if err != nil {
@@ -55,18 +55,16 @@ func (e *Engine) learnGrace(ctx context.Context) error {
 	return nil
 }
 
-// grace returns the time by which delayed heartbeats must have arrived.
+// grace is the time by which delayed heartbeats must arrive.
 func (e *Engine) grace() task.Instant { return task.Instant(e.graceUntil.Load()) }
 
-// Arriving reports whether this engine or its store was absent a moment ago, so that the consequences must not count
-// against tasks and workers.
+// Arriving reports whether this engine or its store was recently absent, without consequences for tasks and workers.
 func (e *Engine) Arriving() bool { return e.instant() < e.grace() }
 
-// absence is the time without a turn of any process after which heartbeats count as not received by any.
+// absence is the time without a turn of any process after which nobody received heartbeats.
 func (e *Engine) absence() time.Duration { return max(10*time.Second, 3*e.cfg.UpkeepInterval) }
 
-// arrive decides whether an engine that was just opened begins with a grace. It does, unless other processes have
-// received heartbeats all the time.
+// arrive begins a grace, unless other processes have received heartbeats all the time.
 func (e *Engine) arrive(ctx context.Context) error {
 	if e.cluster != nil {
 		last, err := e.cluster.LastTurn(ctx)
@@ -80,22 +78,20 @@ func (e *Engine) arrive(ctx context.Context) error {
 	return e.Resume(ctx)
 }
 
-// publish sends an event to other processes.
 func (e *Engine) publish(n PeerEvents) {
 	if e.cluster != nil {
 		e.cluster.Publish(n)
 	}
 }
 
-// publishReady sends other processes the routes on which a transaction left ready steps.
 func (e *Engine) publishReady(u *unit) {
 	if e.cluster != nil && len(u.wake.queued) > 0 {
 		e.cluster.Publish(PeerEvents{Routes: slices.Sorted(maps.Keys(u.wake.queued))})
 	}
 }
 
-// SubscribePeers gathers the events of other processes until ctx ends or the connection is lost, and returns the
-// reason. It blocks. Gathered events wait for HandlePeerEvents.
+// SubscribePeers gathers events of other processes for HandlePeerEvents, until ctx ends or the connection is lost; it
+// returns the reason.
 func (e *Engine) SubscribePeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -113,7 +109,7 @@ func (e *Engine) SubscribePeers(ctx context.Context) error {
 // PeerEvents receives when there are events for HandlePeerEvents.
 func (e *Engine) PeerEvents() <-chan struct{} { return e.peerEvents.notify }
 
-// HandlePeerEvents reads the rows that the gathered events name. PollPeers finds what it misses because of an error.
+// HandlePeerEvents reads the rows that the events name. After an error, PollPeers finds them.
 func (e *Engine) HandlePeerEvents(ctx context.Context) error {
 	n := e.peerEvents.take()
 	if e.cluster == nil {
@@ -145,7 +141,7 @@ func (e *Engine) HandlePeerEvents(ctx context.Context) error {
 	if err := e.catalog.ensureRoutes(ctx, maps.Keys(routes)); err != nil {
 		return fmt.Errorf("look for routes: %w", err)
 	}
-	// a poll that has just checked and does not wait yet checks again
+	// a poll that checked and does not wait yet checks again
 	e.waiters.version.Add(1)
 	waiting := slices.DeleteFunc(e.waiters.awaitedRoutes(), func(r int64) bool {
 		_, named := routes[r]
@@ -154,8 +150,7 @@ func (e *Engine) HandlePeerEvents(ctx context.Context) error {
 	return e.pollReady(ctx, waiting)
 }
 
-// handleWorkerEvents reads the workers again whose polls wait here, and ends the polls of those
-// that must leave. Others are read when they poll.
+// Workers without a waiting poll are read when they poll.
 func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struct{}) error {
 	if len(workers) == 0 {
 		return nil
@@ -176,9 +171,8 @@ func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struc
 	return nil
 }
 
-// PollPeers finds changes by other processes that waiters here need, as if no event had arrived: another order in
-// force, new routes, ready steps, settled tasks. When the store turns out to be out of reach, all waiters here get an
-// error: an answer that nothing has come would be a guess, and another process may do better.
+// PollPeers finds changes by other processes without their events: the order, new routes, ready steps, settled tasks.
+// Without the store all waiters get an error, because another process may still reach it.
 func (e *Engine) PollPeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
@@ -195,8 +189,7 @@ func (e *Engine) PollPeers(ctx context.Context) error {
 	return err
 }
 
-// pollRoutes reads one page of routes, so that a new route is found within a few rounds even if
-// its event was lost.
+// pollRoutes reads one page, so that a new route is found within a few rounds without its event.
 func (e *Engine) pollRoutes(ctx context.Context) error {
 	if err := e.catalog.loadNextPage(ctx); err != nil {
 		return fmt.Errorf("look for new routes: %w", err)
@@ -205,13 +198,10 @@ func (e *Engine) pollRoutes(ctx context.Context) error {
 }
 
 const (
-	// maxOccupied bounds the ready steps that are counted on a route.
 	maxOccupied = 1000
-	// maxAsked bounds the tasks of one query.
-	maxAsked = 5000
+	maxAsked    = 5000
 )
 
-// pollReady wakes as many polls as there are ready steps on the routes.
 func (e *Engine) pollReady(ctx context.Context, routes []int64) error {
 	if len(routes) == 0 {
 		return nil
@@ -226,7 +216,6 @@ func (e *Engine) pollReady(ctx context.Context, routes []int64) error {
 	return nil
 }
 
-// pollSettled wakes the callers that wait for settled tasks.
 func (e *Engine) pollSettled(ctx context.Context, ids []task.ID) error {
 	for some := range slices.Chunk(ids, maxAsked) {
 		settled, err := e.cluster.Settled(ctx, some)
@@ -238,24 +227,21 @@ func (e *Engine) pollSettled(ctx context.Context, ids []task.ID) error {
 	return nil
 }
 
-// peerMailbox gathers events until they are taken.
 type peerMailbox struct {
-	notify chan struct{} // holds one token while there are any
+	notify chan struct{} // one token while there are events
 
 	mu sync.Mutex
 	gatheredEvents
 }
 
-// gatheredEvents are events of other processes, as sets.
 type gatheredEvents struct {
 	routes, workers, freed   map[int64]struct{}
 	registry, pauses, limits bool
 }
 
-// newPeerMailbox returns an empty mailbox.
 func newPeerMailbox() *peerMailbox { return &peerMailbox{notify: make(chan struct{}, 1)} }
 
-// put adds events. It never blocks: it runs in the goroutine that reads the connection.
+// put never blocks: it runs in the goroutine that reads the connection.
 func (m *peerMailbox) put(n PeerEvents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -268,7 +254,6 @@ func (m *peerMailbox) put(n PeerEvents) {
 	}
 }
 
-// added adds a list to a set, which may be nil.
 func added(set map[int64]struct{}, list []int64) map[int64]struct{} {
 	if set == nil {
 		set = make(map[int64]struct{}, len(list))
@@ -279,7 +264,6 @@ func added(set map[int64]struct{}, list []int64) map[int64]struct{} {
 	return set
 }
 
-// take returns the gathered events and empties the mailbox.
 func (m *peerMailbox) take() gatheredEvents {
 	m.mu.Lock()
 	defer m.mu.Unlock()

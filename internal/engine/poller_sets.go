@@ -6,39 +6,33 @@ import (
 	"slices"
 )
 
-// pollerSets holds the waiting pollers by route. A poller with few routes is in the set of each of them. One with many
-// is in one set, shared with the others that serve the same routes: the time and memory for waiting must not grow with
-// the number of routes. It is not safe for concurrent use.
+// pollerSets holds waiting pollers by route. A poller with few routes is in the set of each. Pollers with the same
+// many routes share one set, so that time and memory do not grow with the routes. It is not safe for concurrent use.
 type pollerSets struct {
-	narrow  map[int64]map[*poller]struct{} // by route
-	sweepAt int                            // number of sets in narrow at which the empty ones are removed
-	wide    map[*int64]*sharedSet          // by the first element of the list of routes, which they share
+	narrow  map[int64]map[*poller]struct{}
+	sweepAt int                   // size of narrow at which empty sets are removed
+	wide    map[*int64]*sharedSet // by the first element of their shared list of routes
 }
 
-// sharedSet are pollers that share a list of many routes.
 type sharedSet struct {
 	routes  []int64
 	pollers map[*poller]struct{}
 }
 
 const (
-	// maxNarrow is the number of routes up to which a poller is in the set of each.
+	// A poller with more routes than maxNarrow is in a shared set.
 	maxNarrow = 256
-	// maxNarrowSets is how many sets of single routes are kept, including empty ones, because a poller usually comes
-	// back in a moment.
+	// Empty sets count too: a poller usually returns soon.
 	maxNarrowSets = 4096
 )
 
-// newPollerSets returns empty sets.
 func newPollerSets() pollerSets {
 	return pollerSets{narrow: map[int64]map[*poller]struct{}{}, sweepAt: maxNarrowSets, wide: map[*int64]*sharedSet{}}
 }
 
-// noRoute is the route of a waiting poller that can serve no route yet, so that wakeAll finds it when the first one is
-// added. Keys of routes begin at 1.
+// noRoute is the route of a poller without routes, so that wakeAll finds it. Real keys begin at 1.
 const noRoute = 0
 
-// keys are the routes under which a poller with few routes is found.
 func (p *poller) keys() []int64 {
 	if len(p.routes) == 0 {
 		return []int64{noRoute}
@@ -46,11 +40,9 @@ func (p *poller) keys() []int64 {
 	return p.routes
 }
 
-// wide reports whether a poller is in a shared set. The list of routes does not change while
-// the poller waits.
+// The list of routes does not change while the poller waits.
 func (p *poller) wide() bool { return len(p.routes) > maxNarrow }
 
-// add adds a poller that begins to wait.
 func (s *pollerSets) add(p *poller) {
 	if p.wide() {
 		w := s.wide[&p.routes[0]]
@@ -72,7 +64,6 @@ func (s *pollerSets) add(p *poller) {
 	}
 }
 
-// sweep removes empty sets once there are many.
 func (s *pollerSets) sweep() {
 	if len(s.narrow) < s.sweepAt {
 		return
@@ -81,8 +72,7 @@ func (s *pollerSets) sweep() {
 	s.sweepAt = max(maxNarrowSets, 2*len(s.narrow))
 }
 
-// remove removes a poller. Emptied sets of single routes stay until the next sweep; see
-// maxNarrowSets.
+// Empty sets stay until the next sweep; see maxNarrowSets.
 func (s *pollerSets) remove(p *poller) {
 	if p.wide() {
 		if w := s.wide[&p.routes[0]]; w != nil {
@@ -98,8 +88,7 @@ func (s *pollerSets) remove(p *poller) {
 	}
 }
 
-// on returns the pollers that wait on a route, those with few routes first. The caller may remove them during the
-// iteration.
+// on yields pollers with few routes first. The caller may remove them meanwhile.
 func (s *pollerSets) on(route int64) iter.Seq[*poller] {
 	return func(yield func(*poller) bool) {
 		for p := range s.narrow[route] {
@@ -120,7 +109,6 @@ func (s *pollerSets) on(route int64) iter.Seq[*poller] {
 	}
 }
 
-// first returns a poller that waits on a route, or nil.
 func (s *pollerSets) first(route int64) *poller {
 	for p := range s.on(route) {
 		return p
@@ -128,7 +116,6 @@ func (s *pollerSets) first(route int64) *poller {
 	return nil
 }
 
-// routes returns the routes that pollers wait on, sorted.
 func (s *pollerSets) routes() []int64 {
 	var routes []int64
 	for r, set := range s.narrow {

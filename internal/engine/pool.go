@@ -10,16 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// pool is a route with the routes that share workers with it. These workers take the steps of all its routes in one
-// order, so steps of other routes may be ahead of those of this one.
-// It is not changed once it is made.
+// pool is a route with the routes that share its workers, which take the steps of all in one order. It is immutable.
 type pool struct {
-	routes []int64         // sorted; the route itself is one of them
-	kinds  []*servedRoutes // of live workers that serve the route
+	routes []int64 // sorted, with the route itself
+	kinds  []*servedRoutes
 }
 
-// pools caches the pools of routes for a short time: the routes of workers seldom change, and each submission through
-// the queue API reads them.
+// Routes seldom change, and each submission through the queue API reads pools.
 type pools struct {
 	stale atomic.Bool // a worker has registered
 
@@ -30,15 +27,12 @@ type pools struct {
 	of    map[int64]*pool
 }
 
-// poolsKept is how long a pool is cached.
 const poolsKept = time.Second
 
-// maxPooled bounds the routes of a pool. Above it, a position is a minimum.
+// Above maxPooled routes, a position is a minimum.
 const maxPooled = 500
 
-// pool returns the pool of a route. It holds mu during the read, so that concurrent submissions
-// cost one.
-// A route without workers has its own pool.
+// pool holds mu during the read, so that concurrent submissions share it.
 func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
 	p, now := &e.pools, e.instant()
 	p.mu.Lock()
@@ -66,8 +60,7 @@ func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
 	return made, nil
 }
 
-// readPools reads the kinds of the active workers. The caller holds mu.
-// Workers with the same routes are one kind.
+// readPools groups active workers with the same routes. The caller holds mu.
 func (e *Engine) readPools(ctx context.Context, now task.Instant) error {
 	workers, err := e.store.Workers(ctx, now)
 	if err != nil {
@@ -86,7 +79,7 @@ func (e *Engine) readPools(ctx context.Context, now task.Instant) error {
 	return nil
 }
 
-// ahead counts the steps of a pool ahead of a step, up to manyAhead; least reports that there may be more.
+// ahead counts up to manyAhead steps; least reports that there may be more.
 func (e *Engine) ahead(ctx context.Context, p *pool, s *task.Step) (n int, least bool, err error) {
 	routes := p.routes
 	if len(routes) > maxPooled {
@@ -98,7 +91,6 @@ func (e *Engine) ahead(ctx context.Context, p *pool, s *task.Step) (n int, least
 	return n, least || n >= manyAhead, err
 }
 
-// rate is how many steps per second the workers of a pool take while some wait; 0 when not known.
 func (e *Engine) rate(p *pool) float64 {
 	now, total := e.instant(), 0.0
 	for _, k := range p.kinds {

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// crew is an engine with a clock, and workers that take one step a second.
 type crew struct {
 	*engine.Engine
 	t   *testing.T
@@ -45,7 +44,6 @@ func (c *crew) worker(handlers ...string) *task.Worker {
 	return w
 }
 
-// take has a worker take n steps, one in each time.
 func (c *crew) take(w *task.Worker, n int, each time.Duration) (types []string) {
 	c.t.Helper()
 	for range n {
@@ -63,7 +61,6 @@ func (c *crew) take(w *task.Worker, n int, each time.Duration) (types []string) 
 	return types
 }
 
-// put submits tasks and returns the place of the last one in words.
 func (c *crew) put(n int, handler, priority string) (*task.Step, string) {
 	c.t.Helper()
 	receipts := submit(c.t, c.Engine, many(n, engine.Submission{TaskType: handler, Priority: priority, Queued: true})...)
@@ -79,14 +76,13 @@ func (c *crew) put(n int, handler, priority string) (*task.Step, string) {
 	return last, fmt.Sprintf("%d %s", single.Ahead+1, single.Wait.Round(100*time.Millisecond))
 }
 
-// A place counts what the workers of a route take first, of other routes too, and the
-// wait is what these workers need for it.
+// A place counts the steps of all shared routes, and the wait is the time for them.
 func TestPlaceAmongSharedRoutes(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	both, other := c.worker("a", "b"), c.worker("c")
 	c.put(50, "b", "")
-	c.take(both, 20, 50*time.Millisecond) // 20 a second, and b is served as well
+	c.take(both, 20, 50*time.Millisecond)
 	c.take(both, 30, 50*time.Millisecond)
 	if _, got := c.put(150, "a", "high"); got != "150 7.5s" {
 		t.Errorf("the last of a stands at %s", got)
@@ -112,7 +108,7 @@ func TestPlaceAmongSharedRoutes(t *testing.T) {
 	if p, err := c.QueuePlace(t.Context(), b); err != nil || p.Ahead != 0 {
 		t.Errorf("in the end nothing is ahead: %+v, %v", p, err)
 	}
-	// a new worker that serves c and a makes a stand before c at once
+	// a new worker for c and a puts a before c
 	c.put(10, "a", "high")
 	if _, got := c.put(1, "c", ""); got[:2] != "1 " {
 		t.Errorf("beside a worker of its own c stands at %s", got)
@@ -126,7 +122,6 @@ func TestPlaceAmongSharedRoutes(t *testing.T) {
 	}
 }
 
-// Steps of one call on routes that share workers stand behind each other.
 func TestPlacesOfOneCall(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)

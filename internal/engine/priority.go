@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Level returns the level of a priority given by name, in any case, or number. For "" it
-// returns that of "medium", or of the middle of the table when there is no such name. The
-// second result is false for an unknown name and for a number outside of 0 to task.MaxPriority.
+// Level returns the level of a priority's name, in any case, or number. "" is "medium", or the middle of the table.
+// It reports false for an unknown name and a number outside of 0 to task.MaxPriority.
 func (e *Engine) Level(priority string) (int, bool) {
 	if priority == "" {
 		priority = "medium"
@@ -38,8 +37,7 @@ func (e *Engine) PriorityName(level int) string {
 	return strconv.Itoa(level)
 }
 
-// PriorityText returns the priority of a task as it was submitted, if it still has that level; else the name of its
-// level.
+// PriorityText returns the submitted priority of a task with its original level, else the level's name.
 func (e *Engine) PriorityText(t *task.Task) string {
 	if text := t.Meta.Priority; text != "" {
 		if level, ok := e.Level(text); ok && level == t.Priority {
@@ -49,10 +47,9 @@ func (e *Engine) PriorityText(t *task.Task) string {
 	return e.PriorityName(t.Priority)
 }
 
-// level returns the settings of a level: its own, else those of the nearest
-// named level below it, else of the lowest.
+// level returns the settings of a level, else of the next named level below, else of the lowest.
 func (e *Engine) level(n int) settings.PriorityLevel {
-	for _, p := range e.cfg.Priorities { // highest first
+	for _, p := range e.cfg.Priorities {
 		if p.Level <= n {
 			return p
 		}
@@ -60,13 +57,12 @@ func (e *Engine) level(n int) settings.PriorityLevel {
 	return e.cfg.Priorities[len(e.cfg.Priorities)-1]
 }
 
-// DefaultTimeout returns the timeout of a step where neither its template nor its submission names one, nor a priority.
+// DefaultTimeout returns the timeout of a step without a timeout or a priority.
 func (e *Engine) DefaultTimeout() time.Duration {
 	n, _ := e.Level("")
 	return e.level(n).Timeout
 }
 
-// levelNames lists the named levels, for messages.
 func (e *Engine) levelNames() string {
 	names := make([]string, len(e.cfg.Priorities))
 	for i, p := range e.cfg.Priorities {

@@ -7,9 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ToProbe returns the workers to probe: those with a health check that get steps, or would if
-// they were healthy. It returns none where probes are switched off.
-// Dead and draining workers are left out: the answer would change nothing.
+// ToProbe returns the workers to probe: those with a health check that are neither dead nor draining; none if probes
+// are off.
 func (e *Engine) ToProbe(ctx context.Context) ([]*task.Worker, error) {
 	if !e.cfg.WorkerProbes.Enabled {
 		return nil, nil
@@ -31,15 +30,13 @@ func (e *Engine) ToProbe(ctx context.Context) ([]*task.Worker, error) {
 // Probe is the result of a check of a worker's health.
 type Probe struct {
 	Worker *task.Worker
-	Fault  string // "": healthy; else the problem, as a text for operators
+	Fault  string // "" if healthy
 }
 
-// maxFault bounds the stored part of the text.
 const maxFault = 500
 
-// Probed records a round of probes, and returns the workers whose state it changed, in their new state. Failures in a
-// row make a worker unhealthy: it gets no more steps and keeps those that it holds. The first success makes it active
-// again.
+// Probed records a round of probes, and returns the workers whose state it changed. An unhealthy worker, after
+// failures in a row, gets no more steps and keeps the held ones. A success makes it active.
 func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, error) {
 	var changes []workerChange
 	failed := 0
@@ -50,7 +47,7 @@ func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, er
 		}
 		// The copy shows whether the row would change.
 		if like := *p.Worker; !like.Probed(fault, e.cfg.WorkerProbes.UnhealthyAfter) {
-			continue // a worker that stays healthy costs nothing
+			continue // a healthy worker costs nothing
 		}
 		changes = append(changes, workerChange{worker: p.Worker, apply: func(w *task.Worker, _ task.Instant) error {
 			w.Probed(fault, e.cfg.WorkerProbes.UnhealthyAfter)

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// PromotionRange is a part of a route's queue in which every step has waited long enough to need another key.
-// It is a snapshot: Promote takes steps that are still there.
+// PromotionRange is a snapshot of a part of a route's queue whose steps need another key. Promote takes those still
+// there.
 type PromotionRange struct {
 	route int64
 	after Position
@@ -17,9 +17,8 @@ type PromotionRange struct {
 	batch int
 }
 
-// Overdue returns the ranges in which steps must be promoted now. Within a band of the queue, steps are in the order of
-// their waits, so it reads only the first step of each band of each route: the cost does not depend on the number of
-// waiting steps.
+// Overdue returns the ranges of steps to promote. A queue's bands are ordered by wait, so it reads only the first
+// step of each.
 func (e *Engine) Overdue(ctx context.Context) ([]PromotionRange, error) {
 	routes, err := e.occupiedRoutes(ctx)
 	if err != nil {
@@ -37,8 +36,7 @@ func (e *Engine) Overdue(ctx context.Context) ([]PromotionRange, error) {
 	return found, nil
 }
 
-// occupiedRoutes returns routes on which steps may be ready.
-// Without a cluster all routes count: the store is in this process, and a look at each is cheap.
+// Without a cluster occupiedRoutes returns all: a look in this process is cheap.
 func (e *Engine) occupiedRoutes(ctx context.Context) ([]int64, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -64,14 +62,12 @@ func (e *Engine) occupiedRoutes(ctx context.Context) ([]int64, error) {
 	return occupied, nil
 }
 
-// overdueOn returns the ranges of one route. It goes from the highest level down and skips
-// levels without steps, so it reads one step per level in use.
+// overdueOn goes down from the highest level, and reads one step per level in use.
 func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduling,
 	now task.Instant,
 ) ([]PromotionRange, error) {
 	if order.Mode == task.Aging {
-		// The cap is part of the keys. A step with a key of another order, written by a process that had not adopted
-		// this one yet, would stay behind forever.
+		// The cap is part of the keys. Without this, a step with an older order's key would stay behind forever.
 		foreign := task.StrictKey(task.MaxPriority-1, 0)
 		head, err := e.queuePlaces.First(ctx, route, foreign)
 		if err != nil || head == nil {
@@ -97,8 +93,7 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 	return found, nil
 }
 
-// promotionBatch bounds a transaction that moves a step and those after it to other positions. Promotions to the
-// highest level have a separate bound.
+// Promotions to the highest level have a separate bound.
 func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task.Instant) int {
 	to := task.KeyLevel(order.KeyAt(head.Priority, head.ReadyAt, now))
 	if to >= e.cfg.Priorities[0].Level {
@@ -107,9 +102,8 @@ func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task
 	return e.cfg.Scheduling.PromotionBatch
 }
 
-// Promote gives steps of a range their current positions, up to the configured batch, and returns how many it moved and
-// whether there may be more. One process at a time should call it.
-// The order may have changed since the range was found: rekey uses the one in force.
+// Promote gives up to a batch of a range their current positions, and returns their number and whether there may be
+// more. One process at a time should call it. rekey uses the present order.
 func (e *Engine) Promote(ctx context.Context, s PromotionRange) (n int, more bool, err error) {
 	err = e.write(ctx, "promote", func(u *unit) error {
 		steps, err := u.tx.Between(u.ctx, s.route, s.after, s.upTo, s.batch)

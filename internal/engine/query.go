@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TemplateOf returns the template of a task or step. A template that was deleted or cannot be read has a stand-in: its
-// Unread is the reason, and it has no steps.
+// TemplateOf returns a template. A deleted or unreadable one has a stand-in without steps, with the reason in Unread.
 func (e *Engine) TemplateOf(ctx context.Context, def int64) (*task.Template, error) {
 	return e.catalog.template(ctx, def, e.store.FindTemplateByDef)
 }
 
-// RouteOf returns the route of a step. A deleted route has a stand-in: its Unread is the reason.
+// RouteOf returns a route. A deleted one has a stand-in with the reason in Unread.
 func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 	if id == unrouted {
 		return &task.Route{}, nil
@@ -26,10 +25,8 @@ func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 	return &task.Route{ID: id, Unread: fmt.Sprintf("its route, with key %d, is gone", id)}, nil
 }
 
-// Task returns a task, or NotFound. With wait > 0 it blocks until the task is settled, wait is
-// over or ctx ends, and returns its state at that time. When the store is lost meanwhile, it
-// ends with Unavailable as soon as the loss is noticed. At most Leases.MaxLongPoll is waited. A
-// ctx that ends while waiting is no error here: the caller gets the task in its state.
+// Task returns a task, or NotFound. With wait > 0 it blocks until the task is settled, wait (at most
+// Leases.MaxLongPoll) is over or ctx ends, which is no error. Unavailable: the store is lost meanwhile.
 func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*task.Task, error) {
 	if wait <= 0 {
 		return e.findTask(ctx, id)
@@ -37,7 +34,7 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 	timer := time.NewTimer(min(wait, e.cfg.Leases.MaxLongPoll))
 	defer timer.Stop()
 	for {
-		// registered before the read, so that no change is missed in between
+		// before the read, so that no change is missed
 		settled, stop := e.waiters.awaitTask(id)
 		t, err := e.findTask(ctx, id)
 		if err != nil || t.State.Settled() {
@@ -50,7 +47,7 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 				return nil, fmt.Errorf("wait for task %s: %w", id, s.err)
 			}
 			if now := s.task; now != nil && now.Meta.ContextEdits == t.Meta.ContextEdits {
-				row := *now // other callers may have received it too
+				row := *now // other callers may share it
 				row.Context = t.Context
 				return &row, nil
 			}
@@ -64,8 +61,6 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 	}
 }
 
-// findTask returns a task within the limits of the request, or NotFound.
-// A key that does not reach the task gets the same answer as for a task that does not exist.
 func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil {
@@ -83,8 +78,8 @@ func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	return t, nil
 }
 
-// Tasks returns a page, newest first, and the ID to continue below: zero at the end. Invalid:
-// the limit is not 1 to Limits.PageItems. The page ends early at Limits.PageBytes.
+// Tasks returns a page, newest first, and the ID to continue below: zero at the end. The page ends early at
+// Limits.PageBytes. Invalid: the limit is not 1 to Limits.PageItems.
 func (e *Engine) Tasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error) {
 	if f.Limit < 1 || f.Limit > e.cfg.Limits.PageItems {
 		return nil, task.ID{}, task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d",
@@ -94,8 +89,7 @@ func (e *Engine) Tasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID
 	return e.store.ListTasks(ctx, f)
 }
 
-// Steps returns all steps of a task by ordinal, or NotFound.
-// The results are included, whatever their size: for one task.
+// Steps returns all steps of a task by ordinal with their results, whatever their size, or NotFound.
 func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Step, error) {
 	t, err := e.findTask(ctx, id)
 	if err != nil {
@@ -108,8 +102,8 @@ func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Ste
 	return t, steps, err
 }
 
-// BareSteps returns the steps of each task by ordinal, without their results; none for a deleted task.
-// It takes one query for all tasks, and shows the dispatcher's leases.
+// BareSteps returns the steps of each task by ordinal, without results, in one query; none for a deleted task. It
+// shows the dispatcher's leases.
 func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.Step, error) {
 	of, place := make([]Sized, len(tasks)), make(map[task.ID]int, len(tasks))
 	for i, t := range tasks {
@@ -131,9 +125,8 @@ func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.S
 	return out, nil
 }
 
-// ListSteps returns all steps of a task by ordinal, or NotFound, with as many results as fit a
-// page; without results unless they are requested. omitted are the steps whose result, if any,
-// was left out. Results are read in template order until the bytes of a page are used up.
+// ListSteps returns all steps of a task by ordinal, or NotFound, with requested results in template order up to the
+// bytes of a page. omitted are the steps without their results.
 func (e *Engine) ListSteps(ctx context.Context, id task.ID,
 	results bool,
 ) (t *task.Task, steps []*task.Step, omitted map[task.ID]bool, err error) {
@@ -145,7 +138,7 @@ func (e *Engine) ListSteps(ctx context.Context, id task.ID,
 		return nil, nil, nil, err
 	}
 	steps, omitted = all[0], map[task.ID]bool{}
-	var over []task.ID // those that may have a result
+	var over []task.ID // may have a result
 	for _, s := range steps {
 		if s.State.Satisfies() {
 			over, omitted[s.ID] = append(over, s.ID), true
@@ -174,8 +167,7 @@ type Records struct {
 	Acts     []task.Act
 }
 
-// Records returns attempts, events and acts of a task, each oldest first. They are not one
-// snapshot: what happens between the reads may be in the later lists only.
+// Records returns attempts, events and acts of a task, oldest first. Later lists may be more recent.
 func (e *Engine) Records(ctx context.Context, id task.ID) (Records, error) {
 	var r Records
 	var err error

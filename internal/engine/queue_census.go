@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// QueueCensus counts ready steps by priority. The numbers come from a sample when there are many.
+// QueueCensus counts ready steps by priority, from a sample when there are many.
 type QueueCensus struct {
-	Levels []LevelCensus // levels that have steps, and all named levels; highest first
-	// Scores are percentiles of the sort keys of all ready steps, in seconds; meaningless when none is ready.
+	Levels []LevelCensus // levels with steps and named levels; highest first
+	// Scores are percentiles of sort keys, in seconds; meaningless without ready steps.
 	Scores Percentiles
-	// MaxWait is the longest wait that the order in force allows; 0: no bound. AtRisk counts the steps that have waited
-	// for more than 80 % of it, Overdue those that have waited for all of it.
+	// MaxWait is the longest wait in this order; 0: no bound. AtRisk counts the steps beyond 80 % of it, Overdue
+	// beyond it.
 	MaxWait         time.Duration
 	AtRisk, Overdue int
 }
@@ -23,20 +23,17 @@ type LevelCensus struct {
 	Level int
 	Name  string
 	Ready int
-	Ages  Percentiles // seconds since the steps became ready; 0 when none is
+	Ages  Percentiles // seconds since ready; 0 without steps
 }
 
 // Percentiles are the values that 50, 95 and 99 % do not exceed.
 type Percentiles struct{ P50, P95, P99 float64 }
 
-// riskOf is the part of MaxWait after which a step is at risk.
 const riskOf = 0.8
 
-// countPatience bounds how long a census waits for a sample of the queue.
 const countPatience = 2 * time.Second
 
-// countInTime is countByLevel for a census, which omits the queue when counting takes too long: a queue that is too
-// long to count must not look like a store that is down.
+// countInTime leaves out a queue that takes too long to count, which must not look like a store that is down.
 func (e *Engine) countInTime(ctx context.Context) (*QueueCensus, error) {
 	limited, cancel := context.WithTimeout(ctx, countPatience)
 	defer cancel()
@@ -47,7 +44,6 @@ func (e *Engine) countInTime(ctx context.Context) (*QueueCensus, error) {
 	return c, err
 }
 
-// countByLevel counts ready steps by level.
 func (e *Engine) countByLevel(ctx context.Context) (*QueueCensus, error) {
 	g, err := e.queueSample(ctx)
 	if err != nil {
@@ -89,7 +85,6 @@ func (e *Engine) countByLevel(ctx context.Context) (*QueueCensus, error) {
 	return out, nil
 }
 
-// percentiles sorts values; without any, all percentiles are 0.
 func percentiles(values []float64) Percentiles {
 	if len(values) == 0 {
 		return Percentiles{}

@@ -9,21 +9,17 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// endless is a store with a queue that is too long to look at.
 type endless struct{ engine.Database }
 
-// QueueStore implements engine.Database.
 func (s endless) QueueStore() engine.QueueStore { return endlessQueues{s.Database.QueueStore()} }
 
 type endlessQueues struct{ engine.QueueStore }
 
-// ReadySample implements engine.QueueCounts.
 func (endlessQueues) ReadySample(ctx context.Context, _, _ int) ([]engine.ReadyStep, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-// A queue that is too long to be looked at does not look like a store that is down.
 func TestCensusInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +34,7 @@ func TestCensusInTime(t *testing.T) {
 		if err != nil || c.Queue != nil || len(c.Ready) != 1 || c.Ready[0].Steps != 1 {
 			t.Errorf("the census is %+v, %v", c, err)
 		}
-		// not even while somebody else looks who has more patience
+		// nor while a more patient caller looks
 		ctx, cancel := context.WithCancel(t.Context())
 		stats := make(chan error, 1)
 		go func() {

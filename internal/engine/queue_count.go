@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine/feed"
 )
 
-// countOf counts the steps of some namespaces in a sample. The count is made once, and shared.
-// Listeners to the queue ask every second, mostly for the same namespaces, while a sample lives for some seconds.
+// countOf caches counts by namespaces. Listeners ask every second, mostly for the same ones, while a sample lasts
+// longer.
 func (e *Engine) countOf(g *queueSample, namespaces []string) *feed.QueueCount {
 	// A namespace has no line break.
 	key := strings.Join(namespaces, "\n")

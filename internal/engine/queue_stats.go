@@ -15,20 +15,18 @@ import (
 // QueueStats is the state of the queue at one time.
 type QueueStats struct {
 	At     task.Instant
-	Levels []LevelStats // levels that have steps, and all named levels; highest first
-	Depth  int          // ready steps
-	// Ages of the ready steps: the longest, and percentiles. 0 when none is ready.
+	Levels []LevelStats // levels with steps and named levels; highest first
+	Depth  int
+	// Ages of the ready steps; 0 when none is ready.
 	Oldest, P50, P95 time.Duration
-	// Sampled reports that everything except depth and workers is extrapolated from a sample; Capped, that there is
-	// more than was counted.
+	// Sampled: all but depth and workers is extrapolated. Capped: there is more than was counted.
 	Sampled, Capped bool
-	// Overdue counts the ready steps that have waited longer than Patience, after which they are promoted or go first.
-	// Patience is 0 where neither happens.
+	// Overdue counts ready steps that have waited for Patience, and are promoted or go first; 0: neither happens.
 	Overdue  int
 	Patience time.Duration
 
-	Loads    map[int64]int  // steps held by workers, by their numbers
-	Workers  []*task.Worker // those that are not dead, and those that died in the last hour
+	Loads    map[int64]int  // by worker
+	Workers  []*task.Worker // alive, or died in the last hour
 	Measured Measured
 	Pressure Pressure
 	Dispatch DispatchState
@@ -39,18 +37,17 @@ type LevelStats struct {
 	Level               int
 	Ready               int
 	Assigned, Executing int
-	Oldest              time.Duration // age of the longest-waiting ready step; 0 when none is ready
+	Oldest              time.Duration // of the longest wait; 0 without ready steps
 }
 
-// Bounds of a queue sample. Its cost grows with the number of steps up to statsLimit; it reads only a sample of them.
+// Bounds of a queue sample. It counts up to statsLimit steps and reads a sample of them.
 const (
 	statsLimit  = 1_000_000
 	statsSample = 10_000
 	statsLeases = 10_000
 )
 
-// queueSample is a sample of the whole queue, kept for a short time.
-// All fields below mu aside, they are fixed once it is taken, so readers share it without a lock.
+// Fields above mu are immutable, so readers share a sample without a lock.
 type queueSample struct {
 	at     task.Instant
 	counts map[int64]int
@@ -61,25 +58,22 @@ type queueSample struct {
 	routes []*task.Route
 
 	mu      sync.Mutex
-	counted map[string]*feed.QueueCount // by namespaces; see countOf
+	counted map[string]*feed.QueueCount // see countOf
 	stats   []RouteStats                // see byRoute; nil: not computed yet
 }
 
-// queueSamples keeps the last sample, so that readers cost the store a small part of its time, however many there are.
+// queueSamples keeps the last sample, so that readers cost the store little.
 type queueSamples struct {
-	turn  chan struct{} // holds a token while a sample is taken; its holder owns until
+	turn  chan struct{} // token; its holder owns until
 	last  atomic.Pointer[queueSample]
 	until task.Instant
 }
 
-// queueSampleKept is how long readers get the last sample while the next one is taken, which takes more than a second
-// for a queue of a million steps.
+// A million steps take over a second: meanwhile readers get the last sample, up to this age.
 const queueSampleKept = time.Minute
 
-// queueSample returns a sample of the queue that is not older than a second, or twenty times the time that taking it
-// costs.
-// While somebody takes the next sample, other callers get the last one, or wait if it is older than queueSampleKept.
-// An error is not kept: the next caller tries again.
+// queueSample returns a sample no older than a second, or twenty times its cost. During the next one callers get the
+// last, or wait if it is older than queueSampleKept. Errors are not kept.
 func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 	k := &e.queueSamples
 	select {
@@ -111,8 +105,7 @@ func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 	return g, nil
 }
 
-// takeSample counts the queue and reads every stride-th ready step, about statsSample of them.
-// Its parts are read one after the other, so the counts and the sample may differ by what happens in between.
+// takeSample reads about statsSample steps. Counts and sample may differ by changes in between.
 func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample, error) {
 	g := &queueSample{at: now}
 	var err error
@@ -133,14 +126,13 @@ func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample
 	if g.leased, err = e.queueCounts.LeasedCounts(ctx, statsLeases); err != nil {
 		return nil, err
 	}
-	if g.routes, err = e.store.Routes(ctx); err != nil { // last, so that no route in the sample is unknown
+	if g.routes, err = e.store.Routes(ctx); err != nil { // last, so that the sample has no unknown route
 		return nil, err
 	}
 	return g, e.correctSample(ctx, g)
 }
 
-// correctSample corrects a sample with the dispatcher's leases: steps that it has handed out are still ready in the
-// store.
+// correctSample subtracts steps that the dispatcher has handed out: the store shows them as ready.
 func (e *Engine) correctSample(ctx context.Context, g *queueSample) error {
 	holds, err := e.queue.holds(ctx, statsLeases)
 	if err != nil || len(holds) == 0 {
@@ -162,9 +154,7 @@ func (e *Engine) correctSample(ctx context.Context, g *queueSample) error {
 	return nil
 }
 
-// QueueStats returns the state of the queue, for some namespaces or, with none named, for all. The numbers of steps may
-// be some seconds old.
-// The numbers of workers and leases are read now.
+// QueueStats returns the state of the queue for some or all namespaces. Numbers of steps may be some seconds old.
 func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueStats, error) {
 	g, err := e.queueSample(ctx)
 	if err != nil {
@@ -197,12 +187,10 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 	return out, nil
 }
 
-// passing is a filter of namespaces; an empty list passes all.
 func passing(namespaces []string) func(namespace string) bool {
 	return func(namespace string) bool { return len(namespaces) == 0 || slices.Contains(namespaces, namespace) }
 }
 
-// routesOf returns the routes whose namespace passes.
 func (g *queueSample) routesOf(pass func(namespace string) bool) map[int64]bool {
 	out := make(map[int64]bool, len(g.routes))
 	for _, r := range g.routes {
@@ -211,8 +199,8 @@ func (g *queueSample) routesOf(pass func(namespace string) bool) map[int64]bool 
 	return out
 }
 
-// patience is the wait after which a step of the lowest named level is promoted, or runs before all steps that become
-// ready later; 0: there is none.
+// patience is the wait after which a step of the lowest named level is promoted, or no later step overtakes it; 0:
+// there is none.
 func (e *Engine) patience() time.Duration {
 	order := e.Order()
 	lowest := e.cfg.Priorities[len(e.cfg.Priorities)-1].Level
@@ -222,8 +210,7 @@ func (e *Engine) patience() time.Duration {
 	return order.MaxWait
 }
 
-// describe adds the counts of a sample for the routes of some namespaces.
-// Named levels appear with 0 where they have no steps.
+// describe adds a sample's counts. Named levels appear even without steps.
 func (e *Engine) describe(out *QueueStats, g *queueSample, pass func(namespace string) bool) {
 	routes := g.routesOf(pass)
 	levels := map[int]*LevelStats{}
@@ -275,7 +262,6 @@ func (e *Engine) describe(out *QueueStats, g *queueSample, pass func(namespace s
 	slices.SortFunc(out.Levels, func(a, b LevelStats) int { return b.Level - a.Level })
 }
 
-// scale extrapolates the numbers of a sample to the whole, whose size is known.
 func scale(out *QueueStats, levels map[int]*LevelStats, sampled int) {
 	if sampled == 0 || sampled == out.Depth {
 		return
@@ -287,7 +273,7 @@ func scale(out *QueueStats, levels map[int]*LevelStats, sampled int) {
 	}
 }
 
-// quantile returns the smallest of sorted ages that the given part of them does not exceed.
+// quantile requires sorted ages.
 func quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -297,18 +283,16 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 
 // QueuePlace is the position of a ready step.
 type QueuePlace struct {
-	Ahead int  // steps that are handed out before it
+	Ahead int
 	Least bool // Ahead is a minimum
-	// Wait is the estimated remaining wait; negative when not known.
+	// Wait is an estimate; negative when not known.
 	Wait time.Duration
 }
 
-// manyAhead bounds the count of steps ahead of a step.
 const manyAhead = 10_000
 
-// QueuePlace returns the position of a ready step among all steps that the workers of its route take, and its estimated
-// wait: the time that these workers need for the steps ahead, at the rate at which they take steps while some wait, as
-// measured in the cluster.
+// QueuePlace returns the position of a ready step among those that its route's workers take, and its estimated wait
+// at the cluster's measured rate.
 func (e *Engine) QueuePlace(ctx context.Context, s *task.Step) (QueuePlace, error) {
 	shared, err := e.pool(ctx, s.RouteID)
 	if err != nil {
@@ -321,8 +305,7 @@ func (e *Engine) QueuePlace(ctx context.Context, s *task.Step) (QueuePlace, erro
 	return e.queuePlace(shared, n, least), nil
 }
 
-// queuePlace estimates the wait behind a number of steps. Without a measured rate, or where the
-// number is a minimum, the wait is not known.
+// Without a measured rate, or with a minimum, the wait is not known.
 func (e *Engine) queuePlace(shared *pool, ahead int, least bool) QueuePlace {
 	p := QueuePlace{Ahead: ahead, Least: least, Wait: -1}
 	if rate := e.rate(shared); rate > 0 && !p.Least {
@@ -331,12 +314,10 @@ func (e *Engine) queuePlace(shared *pool, ahead int, least bool) QueuePlace {
 	return p
 }
 
-// placedRoutes bounds how many queues are counted for the receipts of one call.
 const placedRoutes = 32
 
-// QueuePlaces is QueuePlace for the first steps of the tasks of one call; steps with the same key follow each other.
-// The answers are in the order of the steps: nil for a step that is not on its route, and for steps of more queues than
-// are counted for one call.
+// QueuePlaces is QueuePlace for the first steps of one call's tasks; nil for a step off its route, and beyond
+// placedRoutes queues. Steps with the same key follow each other.
 func (e *Engine) QueuePlaces(ctx context.Context, steps []*task.Step) ([]*QueuePlace, error) {
 	type spot struct{ route, key int64 }
 	type count struct {
@@ -354,8 +335,7 @@ func (e *Engine) QueuePlaces(ctx context.Context, steps []*task.Step) ([]*QueueP
 			return nil, err
 		}
 		at := spot{s.RouteID, s.Key}
-		// In a call with several routes that share workers, each step is counted separately, because steps of the other
-		// routes are between them.
+		// Steps of other routes with the same workers are in between, so each step is counted separately.
 		c, known := ahead[at]
 		mixed := len(shared.routes) > 1 && i > 0 && steps[i-1] != nil && steps[i-1].RouteID != s.RouteID
 		if !known || mixed {

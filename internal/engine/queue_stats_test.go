@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// Failed probes of the last hour are counted, and who is unhealthy is shown.
 func TestQueueStatsProbes(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

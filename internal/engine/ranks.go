@@ -1,25 +1,24 @@
 package engine
 
-// The order in which each transaction stores what it has changed. All transactions lock rows in this order, those of
-// one table by ID, so that no two of them lock rows crosswise. A transaction of a caller follows the same order.
+// All transactions, callers' too, lock and store rows in this order, and rows of one table by ID, so that no two
+// deadlock.
 const (
-	// What may change steps and tasks. Tasks are evaluated before their cases are recorded, because a case describes the
-	// state that the evaluation gives.
+	// Changes of steps and tasks. Tasks precede cases, because a case describes the task's new state.
 
-	rankCompensation rank = 10 // compensation steps may become ready
-	rankReady        rank = 20 // steps that became ready are handed to waiting polls, or queued
+	rankCompensation rank = 10
+	rankReady        rank = 20 // ready steps are handed to polls or queued
 	rankWaiting      rank = 25
-	rankTasks        rank = 30 // the states of tasks follow from those of their steps
-	rankTurns        rank = 40 // the ends of tasks give turns to others, whose steps are queued
+	rankTasks        rank = 30 // tasks' states follow from their steps
+	rankTurns        rank = 40 // ended tasks give turns to others, whose steps are queued
 	rankCasesLeft    rank = 50
 	rankOccurrences  rank = 51
 	rankWatches      rank = 55
 
-	// The rows that most transactions change.
+	// Rows that most transactions change.
 
 	rankRows rank = 60
 
-	// What hangs on them.
+	// Rows that depend on them.
 
 	rankCases       rank = 70
 	rankGroups      rank = 71
@@ -32,16 +31,15 @@ const (
 	rankCheckpoints rank = 103
 	rankWaits       rank = 104
 	rankLogs        rank = 105
-	rankActs        rank = 109 // last, because signing them may load templates
+	rankActs        rank = 109 // last: signing may load templates
 
-	// Rows that many tasks share come at the end, so that they are locked for a moment.
+	// Rows shared by many tasks come last, so that they are locked briefly.
 
 	rankOutages  rank = 110
 	rankBreakers rank = 120
 )
 
-// What follows a commit. Routes come before the queue, because a poll that it wakes looks only at routes that the
-// catalog has; the observer comes last, because it only reports.
+// The order after a commit. Routes precede the queue: a woken poll looks only at the catalog's routes.
 const (
 	afterRoutes   rank = 10
 	afterQueue    rank = 20

@@ -12,26 +12,22 @@ import (
 )
 
 const (
-	// writeTrust is how long a write proves whether the store takes writes.
 	writeTrust = 10 * time.Second
 	// writeProbe is the note that is written to check that writes work.
 	writeProbe = "write_probe"
-	// largeProbe is the size of the note that is written after a refusal, in bytes. A full disk still takes a change of
-	// a few bytes in a page that exists, and refuses a task.
+	// A full disk still takes a small change in an existing page, but refuses a task. In bytes.
 	largeProbe = 64 << 10
 )
 
 // ErrFull reports that the disk of the database is full.
 var ErrFull = errors.New("the disk of the database is full")
 
-// readiness is what writes have told of the store.
 type readiness struct {
 	mu      sync.Mutex
-	until   task.Instant // until which the last word counts
+	until   task.Instant // until when it counts
 	refusal error        // nil: the store took writes
 }
 
-// tell stores what a write has told at a time.
 func (r *readiness) tell(now task.Instant, refusal error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,16 +43,15 @@ func (r *readiness) doubt() {
 	}
 }
 
-// word returns what the last write has told, and whether that still counts.
 func (r *readiness) word(now task.Instant) (refusal error, counts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.refusal, now < r.until
 }
 
-// Ready reports whether the store answers and takes writes: one whose disk is full still answers reads. It writes at
-// most once in 10 s, unless a write fails; not at all for 10 s after a full disk has refused a write that was no probe.
-// It is what the readiness check of a load balancer calls, so it must stay cheap.
+// Ready reports whether the store takes writes: with a full disk it still answers reads. It writes at most once in 10
+// s, unless a write fails; not for 10 s after a full disk refused a write other than a probe. Load balancers call it,
+// so it must stay cheap.
 func (e *Engine) Ready(ctx context.Context) error {
 	if err := e.store.Ping(ctx); err != nil {
 		return err
@@ -69,7 +64,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 	text := now.Time().Format(time.RFC3339)
 	if refusal != nil {
 		raw := make([]byte, largeProbe/2)
-		_, _ = rand.Read(raw) // never fails; random, so that no database stores it in less
+		_, _ = rand.Read(raw) // random, so that no database compresses it
 		text = hex.EncodeToString(raw)
 	}
 	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
@@ -81,8 +76,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return err
 }
 
-// transact runs fn as one transaction of the store. Readiness learns of it if it fails: a full disk refuses what comes
-// next as well, whatever a probe says; for everything else, the next probe finds out.
+// A full disk makes the server unready whatever a probe says; after other failures, the next probe decides.
 func (e *Engine) transact(ctx context.Context, fn func(context.Context, Tx) error) error {
 	err := e.store.Write(ctx, fn)
 	switch {

@@ -11,11 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// sick is a store that takes no writes, when told so.
 type sick struct {
 	engine.Database
 	full   atomic.Bool
-	tight  atomic.Bool // takes a probe and nothing else
+	tight  atomic.Bool // takes only a probe
 	probed atomic.Bool
 	writes atomic.Int64
 }
@@ -46,18 +45,18 @@ func TestReadyTriesToWrite(t *testing.T) {
 		}
 	}
 	ready("", 1)
-	ready("", 0) // a moment ago it worked
+	ready("", 0)
 	s.full.Store(true)
 	tick(10 * time.Second)
 	ready(task.Unavailable, 1)
-	ready(task.Unavailable, 1) // not remembered: it may work again at once
+	ready(task.Unavailable, 1) // not remembered: it may work again
 	s.full.Store(false)
 	ready("", 1)
 	ready("", 0)
 }
 
-// TestReadyKnowsRefusals: a disk that takes the small probe and refuses tasks is full. The server is ready again when a
-// probe of the size of a task is taken.
+// TestReadyKnowsRefusals: a disk that takes a small probe and refuses tasks is full. A probe of a task's size ends
+// that.
 func TestReadyKnowsRefusals(t *testing.T) {
 	t.Parallel()
 	s := &sick{Database: memstore.New(nil)}

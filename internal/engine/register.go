@@ -10,17 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Registration is the actor and the reason of the registration of a template. Without an actor, the holder of the
-// request's key or Anonymous is stored; without a reason, NoReason.
+// Registration is the actor and the reason of a registration. Defaults: the holder of the key or Anonymous; NoReason.
 type Registration struct {
 	Actor  string
 	Reason string
 }
 
-// RegisterTemplate stores a version of a template with the act, and reports whether it is new.
-// A version is immutable: the same content again is a no-op, other content is Conflict.
-// Invalid: the actor, the reason or the input schema breaks a rule; the template itself was
-// checked when it was parsed.
+// RegisterTemplate stores a version of a parsed template with an act, and reports whether it is new. Versions are
+// immutable: equal content is a no-op, other content is Conflict. Invalid: the actor, the reason or the input schema.
 func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
 	by Registration,
 ) (*task.Template, bool, error) {
@@ -47,7 +44,7 @@ func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
 		if have, err = e.catalog.insert(ctx, &fresh, act); err != nil {
 			return nil, false, fmt.Errorf("store template %s: %w", t.Name, err)
 		}
-		// another process may have been first
+		// another process may be first
 		created = have.CreatedAt.Equal(fresh.CreatedAt) && have.Fingerprint == fresh.Fingerprint
 	}
 	if have.Fingerprint != t.Fingerprint {
@@ -59,7 +56,6 @@ func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
 	return have, created, nil
 }
 
-// registration is the act of registering a version of a template.
 func (e *Engine) registration(ctx context.Context, t *task.Template, by Registration) (task.Act, error) {
 	data, err := json.Marshal(struct {
 		Version     string `json:"version"`
@@ -75,15 +71,14 @@ func (e *Engine) registration(ctx context.Context, t *task.Template, by Registra
 	return act, nil
 }
 
-// Template returns a version, the newest when version is "", or NotFound. An empty namespace
-// means DefaultNamespace. WrongState: the stored version is damaged.
+// Template returns a version, the newest for "", or NotFound. An empty namespace means DefaultNamespace. WrongState:
+// the stored version is damaged.
 func (e *Engine) Template(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	if namespace == "" {
 		namespace = DefaultNamespace
 	}
 	var t *task.Template
-	// A text that no template may have for a name is not asked for: its query would fail, and with it those of others
-	// that share it.
+	// The query of an invalid name would fail, and with it others that share it.
 	if task.TextFault(namespace+name+version, 3*task.MaxName) == "" {
 		var err error
 		if t, err = e.catalog.templateNamed(ctx, namespace, name, version); err != nil {

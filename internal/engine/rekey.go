@@ -11,17 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// When another order comes into force, the waiting steps have keys of the old one. They are rekeyed while claims
-// continue, route by route along the queue. Each batch stores the progress, so that another process continues after a
-// crash.
+// After a change of the order, waiting steps have old keys. They are rekeyed along each route's queue during claims.
+// Each batch stores the progress for a crash.
 //
-// A process that has not adopted the new order yet may add steps with old keys before the position reached. So there is
-// a second round, which begins when all processes have adopted it.
+// A process with the old order may add steps before the position reached. So a second round begins when all processes
+// have adopted the new one.
 
-// rekeyNote is the key of the note with the progress of rekeying; it is empty when all steps have been rekeyed.
+// rekeyNote has the progress; empty when all steps are rekeyed.
 const rekeyNote = "rekeying"
 
-// rekeyPlace is the progress of rekeying: all routes before Route are done, and Route itself up to Place.
 type rekeyPlace struct {
 	Of    orderingID `json:"of"`
 	Again bool       `json:"again,omitempty"` // the second round
@@ -30,7 +28,6 @@ type rekeyPlace struct {
 	ID    string     `json:"id,omitempty"`
 }
 
-// place is the position after which the route is still to do.
 func (p rekeyPlace) place() (Position, error) {
 	if p.ID == "" {
 		return Position{Key: math.MinInt64}, nil
@@ -39,8 +36,6 @@ func (p rekeyPlace) place() (Position, error) {
 	return Position{p.Key, id}, err
 }
 
-// noteRekeyPlace stores the progress; nil marks the end. It runs in the transaction that
-// rekeys, so progress and keys agree after a crash.
 func noteRekeyPlace(ctx context.Context, notes NoteStore, tx Tx, p *rekeyPlace) error {
 	if p == nil {
 		return notes.Note(ctx, tx, rekeyNote, "")
@@ -52,8 +47,7 @@ func noteRekeyPlace(ctx context.Context, notes NoteStore, tx Tx, p *rekeyPlace) 
 	return notes.Note(ctx, tx, rekeyNote, string(text))
 }
 
-// Rekeying reports whether waiting steps may have keys of an order that is no longer in force. It queries the store
-// only while that is possible.
+// Rekeying reports whether waiting steps may have older keys. It queries the store only while that is possible.
 func (e *Engine) Rekeying(ctx context.Context) (bool, error) {
 	if !e.rekeying.Load() {
 		return false, nil
@@ -65,7 +59,6 @@ func (e *Engine) Rekeying(ctx context.Context) (bool, error) {
 	return at != nil, err
 }
 
-// rekeyPlace returns the progress of rekeying; nil when all steps have been rekeyed.
 func (e *Engine) rekeyPlace(ctx context.Context) (*rekeyPlace, error) {
 	text, err := e.noteStore.FindNote(ctx, rekeyNote)
 	if err != nil || text == "" {
@@ -78,8 +71,8 @@ func (e *Engine) rekeyPlace(ctx context.Context) (*rekeyPlace, error) {
 	return at, nil
 }
 
-// Rekey gives waiting steps the keys of the order in force, up to limit at a time, and returns how many it read and
-// whether there are more to read now. One process at a time may call it.
+// Rekey rekeys up to limit waiting steps, and returns how many it read and whether there are more. One process at a
+// time may call it.
 func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err error) {
 	if err := e.followOrdering(ctx); err != nil {
 		return 0, false, err
@@ -89,7 +82,7 @@ func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 		return 0, false, err
 	}
 	at, force := *stored, e.ordering.Load()
-	if at.Of != force.id() { // that was for an earlier order
+	if at.Of != force.id() { // for an earlier order
 		at = rekeyPlace{Of: force.id()}
 	}
 	heard := force.since.Add(e.propagationDelay())
@@ -107,8 +100,7 @@ func (e *Engine) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 	return n, err == nil, err
 }
 
-// propagationDelay is the longest time until all processes have adopted another order and have committed what they had
-// begun before.
+// propagationDelay bounds the time until all processes use an order and have committed earlier transactions.
 func (e *Engine) propagationDelay() time.Duration {
 	if !e.Shared() {
 		return 0
@@ -116,7 +108,7 @@ func (e *Engine) propagationDelay() time.Duration {
 	return max(5*time.Second, 5*e.cfg.PollInterval)
 }
 
-// routeFrom returns the lowest route number that is not below from; 0 for none.
+// routeFrom returns the lowest route number at or above from; 0: none.
 func (e *Engine) routeFrom(ctx context.Context, from int64) (int64, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -131,7 +123,6 @@ func (e *Engine) routeFrom(ctx context.Context, from int64) (int64, error) {
 	return next, nil
 }
 
-// endRound records the end of a round over all routes.
 func (e *Engine) endRound(ctx context.Context, at rekeyPlace) error {
 	next := &rekeyPlace{Of: at.Of, Again: true}
 	if at.Again {
@@ -140,7 +131,6 @@ func (e *Engine) endRound(ctx context.Context, at rekeyPlace) error {
 	return e.transact(ctx, func(ctx context.Context, tx Tx) error { return noteRekeyPlace(ctx, e.noteStore, tx, next) })
 }
 
-// rekeyBatch rekeys up to limit steps of one route from the stored position on.
 func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, limit int) (n int, err error) {
 	if route != at.Route {
 		at = rekeyPlace{Of: at.Of, Again: at.Again, Route: route}
@@ -168,7 +158,7 @@ func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, lim
 	return n, err
 }
 
-// rekey gives ready steps their current keys, and returns how many keys changed.
+// rekey returns how many keys changed.
 func rekey(u *unit, steps []*task.Step) (int, error) {
 	moved := slices.DeleteFunc(steps, func(s *task.Step) bool {
 		was := s.Key

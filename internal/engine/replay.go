@@ -12,29 +12,26 @@ import (
 
 // Replay is a request to run a task in error again.
 type Replay struct {
-	Actor  string // "" means the holder of the request's key, or Anonymous
-	Reason string // "" means NoReason
+	Actor  string // default: the holder of the key, or Anonymous
+	Reason string // default: NoReason
 	Expect task.Expectation
-	// ResetAttempts gives the failed steps all their attempts again. Without it they have the remaining ones, or one if
-	// none remains.
+	// ResetAttempts gives the failed steps all their attempts; otherwise the remaining ones, at least one.
 	ResetAttempts bool
-	// Priority is the name or number of the new level of the task and its open steps; "" keeps the level.
+	// Priority is a new level's name or number; "" keeps it.
 	Priority string
 }
 
 // Replayed is the effect of a replay.
 type Replayed struct {
 	Task     *task.Task
-	Case     task.ID // the pending case; zero when there is none
-	Steps    int     // that run again
-	Attempts int     // attempts that the steps had used
+	Case     task.ID // the pending case, or zero
+	Steps    int
+	Attempts int // that the steps had used
 }
 
-// Replay runs every failed step of a task in error again, which takes the task out of error.
-// The task keeps its ID and its history; an act records who replayed it. The case stays
-// pending, and counts its replays. WrongState when the task is not in error, or none of its
-// steps has failed; Conflict when it is not as expected. Invalid: actor, reason or priority
-// breaks a rule. NotFound: there is no such task, or the key does not reach it.
+// Replay runs every failed step of a task in error again. An act records it; the case stays pending, and counts it.
+// WrongState: the task is not in error, or has no failed step. Conflict: it is not as expected. Invalid: actor,
+// reason or priority. NotFound: there is no such task within the key's reach.
 func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, error) {
 	return e.replayTask(ctx, func(ctx context.Context, verb string, fn func(*unit) error) error {
 		if err := e.write(ctx, verb, fn); err != nil {
@@ -44,14 +41,12 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 	}, id, r)
 }
 
-// ReplayIn is Replay in a transaction that the caller has begun. A refusal here may describe
-// the state that the transaction has read, which another one has changed since.
+// ReplayIn is Replay in the caller's transaction. A refusal may describe an older state.
 func (e *Engine) ReplayIn(ctx context.Context, tx Tx, id task.ID, r Replay) (*Replayed, error) {
 	return e.replayTask(ctx, e.in(tx), id, r)
 }
 
-// replayTask checks a replay and performs it in a transaction of either kind.
-// The checks come before the transaction, so that a faulty request takes no lock.
+// The checks precede the transaction, so that a faulty request takes no lock.
 func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r Replay) (*Replayed, error) {
 	r.Actor, r.Reason = ActorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
 	problems := check.Renamed(CheckActor(r.Actor, r.Reason), "/actor", "/replayed_by")
@@ -88,12 +83,10 @@ func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r 
 	return out, nil
 }
 
-// unexpected returns the reason for which an act on a task was refused. A transaction may have read the task before
-// another one changed it, and its steps afterwards, so that the refusal fits neither state. Then the better answer is
-// that the task has changed.
-// A refusal is rare, so the additional read does not matter.
+// unexpected returns the reason of a refusal. A transaction may have read the task before a change and its steps
+// after it, so that its refusal fits neither state; the answer is then that the task has changed.
 func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation, refusal error) error {
-	t, err := e.findTask(ctx, id) // not one that is out of the key's reach
+	t, err := e.findTask(ctx, id) // not beyond the key's reach
 	if err != nil {
 		return refusal
 	}
@@ -103,8 +96,7 @@ func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation,
 	return refusal
 }
 
-// replay replays a task; level only counts where r names one.
-// The caller has checked that the task is in error.
+// The task is in error. level counts only with r.Priority.
 func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -158,14 +150,13 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	u.rows.changedTask(t)
 	cc := caseSlot.of(u)
 	cc.replayed = with(cc.replayed, t)
-	if err := u.reevaluate(t); err != nil { // the act records the resulting state
+	if err := u.reevaluate(t); err != nil {
 		return nil, err
 	}
 	return out, actOfReplay(u, &before, t, out, r)
 }
 
-// repeat makes a failed step pending again.
-// Without a reset the step keeps its used attempts and has at least one left.
+// Without a reset a step keeps its used attempts, with at least one left.
 func (u *unit) repeat(w Work, r Replay) error {
 	from, again := w.Step.State, w.Step.Repeat
 	if r.ResetAttempts {
@@ -181,9 +172,8 @@ func (u *unit) repeat(w Work, r Replay) error {
 	return nil
 }
 
-// actOfReplay records the replay of a task; each of its steps has an act, too.
 func actOfReplay(u *unit, before, t *task.Task, out *Replayed, r Replay) error {
-	// The names are part of the audit trail: a field may be added, never renamed.
+	// The audit trail has these names: add fields, never rename them.
 	data := struct {
 		ResetRetryCount bool   `json:"reset_retry_count"`
 		Steps           int    `json:"steps"`

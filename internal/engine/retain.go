@@ -7,9 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// retainCases deletes cases whose retention since their resolution is over, up to a batch, and
-// returns how many. A negative retention keeps cases forever.
-// The list is read outside of a transaction and may be outdated: dropCases decides again.
+// retainCases deletes a batch of old cases, and returns how many. A negative retention keeps cases forever. The list
+// may be outdated: dropCases decides again.
 func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	r := e.cfg.Retention
 	if r.Cases < 0 {
@@ -42,8 +41,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// dropCases deletes the cases of tasks that were resolved before a time, as they are once the tasks are loaded: a case
-// may have been reopened meanwhile.
+// A case may have been reopened before its task was loaded.
 func dropCases(u *unit, of []task.ID, before task.Instant) (int, error) {
 	if err := u.rows.takeTasks(of); err != nil {
 		return 0, err
@@ -62,7 +60,7 @@ func dropCases(u *unit, of []task.ID, before task.Instant) (int, error) {
 		}
 	}
 	for _, id := range of {
-		// The mark tells an operator that there were cases, and lets the task itself be deleted in its turn.
+		// The mark shows operators that there were cases, and lets the task be deleted later.
 		if t := u.rows.tasks[id]; t != nil && left[id] == 0 && t.Meta.Case == task.HasClosed {
 			t.Meta.Case = task.HadClosed
 			u.rows.changedTask(t)

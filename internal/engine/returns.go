@@ -8,18 +8,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Steps that come back without a charge do so a bounded number of times in a row. Otherwise a step that brings its
-// worker down would do that to every worker, forever. The number is that of the stored attempts: the row of a step,
-// which is written most, need not have it.
+// Uncharged returns in a row are bounded, so that a step cannot kill every worker. Attempts provide their number,
+// because the row of a step is written most.
 
-// queuedReturns is how many times more often a step may return that waits in the queue of a worker when that dies.
-// Other steps have brought the worker down: those in a queue have not run.
+// queuedReturns is the factor for steps in a dead worker's queue: other steps killed it.
 const queuedReturns = 10
 
-// returns are the steps that a unit takes back from workers without a charge, as far as that is free.
 type returns struct{ u *unit }
 
-// before counts the returns of leased steps before, by step. A step with its first lease has none.
 func (r returns) before(works []Work) (map[task.ID]task.Returns, error) {
 	var tasks []task.ID
 	for _, w := range works {
@@ -46,16 +42,14 @@ func (r returns) before(works []Work) (map[task.ID]task.Returns, error) {
 	return counts, nil
 }
 
-// free reports whether a step may come back from a lost worker without a charge, if so many in a row may.
-// While the engine is back from an absence, workers may have had no chance: then the number does not count.
+// After an absence of the engine the number of returns does not count, because workers had no chance.
 func (r returns) free(before task.Returns, workers int) bool {
 	cfg := r.u.e.cfg.Leases
 	return cfg.FreeRequeueFraction >= 0 && (r.u.now < r.u.e.grace() ||
 		(workers < 0 || before.Workers() < workers) && (cfg.FreeReleases < 0 || before.All < cfg.FreeReleases))
 }
 
-// unstarted ends the lease of a step that its worker did not start. So many workers in a row are free; message is for
-// those that are not.
+// workers is the number of free returns in a row; message is for charged ones.
 func (r returns) unstarted(w Work, wait time.Duration, before task.Returns, workers int, message string) error {
 	if r.free(before, workers) {
 		return r.u.lose(w, task.NotStarted, wait)
@@ -65,8 +59,7 @@ func (r returns) unstarted(w Work, wait time.Duration, before task.Returns, work
 	return r.u.failAfter(w, task.NotStarted, lostFailure("not_started", before, message), wait)
 }
 
-// lostFailure is the failure of a step whose worker was lost, as the last of some workers in a row. If there were
-// others, the step is probably the cause.
+// lostFailure blames the step if it lost several workers in a row.
 func lostFailure(kind string, row task.Returns, message string) *task.Failure {
 	if row.Workers() > 1 {
 		kind, message = "worker_lost", row.String()+": "+message
@@ -74,8 +67,8 @@ func lostFailure(kind string, row task.Returns, message string) *task.Failure {
 	return &task.Failure{Type: kind, Code: "WORKER_LOST", Retryable: true, Message: message}
 }
 
-// handBack ends a lease as its worker asks: the step is ready after a time. It is charged if it came back without a
-// charge as often in a row as is free. Only a step with so many leases needs its attempts to be read.
+// handBack makes the step ready after a time. It is charged after too many free returns in a row. Only a step with
+// many leases needs a read of its attempts.
 func (r returns) handBack(w Work, outcome task.Outcome, after time.Duration) error {
 	s, free := w.Step, r.u.e.cfg.Leases.FreeReleases
 	if free < 0 || s.Token-int64(s.Attempts) < int64(free) {

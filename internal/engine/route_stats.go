@@ -8,28 +8,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// RouteStats is how the queue of one route stands.
+// RouteStats are the numbers of one route's queue.
 type RouteStats struct {
-	Route task.Route
-	Ready int // steps that wait for a worker
-	// Oldest is when the longest-waiting ready step became ready; 0: none is.
-	Oldest task.Instant
-	// P50 and P95 are the waits so far that half, and 95 %, of the ready steps do not exceed.
+	Route               task.Route
+	Ready               int // waiting steps
+	Oldest              task.Instant
 	P50, P95            time.Duration
-	Assigned, Executing int // steps held by workers
-	Handed              int // steps given to workers in the last minute
+	Assigned, Executing int
+	Handed              int
 }
 
-// RouteCensus is how the queues of routes stand at one time.
+// RouteCensus are the numbers of several routes' queues.
 type RouteCensus struct {
 	At task.Instant
-	// Sampled reports that P50 and P95 come from a sample of the queue; Capped, that more steps wait than were counted.
+	// Sampled: P50 and P95 come from a sample. Capped: not all steps were counted.
 	Sampled, Capped bool
 	Routes          []RouteStats // in no order
 }
 
-// RouteCensus returns how the queues stand of the routes of some namespaces or, with none named, of all. It counts no
-// more often than QueueStats does, so the numbers may be some seconds old, but for Handed.
+// RouteCensus returns the queues of some or all namespaces. All numbers but Handed may be some seconds old.
 func (e *Engine) RouteCensus(ctx context.Context, namespaces []string) (*RouteCensus, error) {
 	g, err := e.queueSample(ctx)
 	if err != nil {
@@ -49,8 +46,8 @@ func (e *Engine) RouteCensus(ctx context.Context, namespaces []string) (*RouteCe
 	return out, nil
 }
 
-// byRoute computes the statistics of routes, once for each sample. A sample may lack the steps of a short queue beside
-// long ones, so the longest-waiting steps are read from the store, for as many routes as a Census reads.
+// byRoute runs once per sample. A sample may lack short queues, so the longest-waiting steps of some routes come from
+// the store.
 func (g *queueSample) byRoute(ctx context.Context, e *Engine) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +102,7 @@ func (g *queueSample) byRoute(ctx context.Context, e *Engine) error {
 	return nil
 }
 
-// handedByRoute returns how many steps workers took in the last minute, by route, from all processes.
+// handedByRoute covers the last minute of all processes.
 func (e *Engine) handedByRoute(now task.Instant) map[int64]int {
 	out := e.meter.handedByRoute(now)
 	e.peerReports.each(now, func(r *report) {
@@ -116,15 +113,14 @@ func (e *Engine) handedByRoute(now task.Instant) map[int64]int {
 	return out
 }
 
-// handedByRoute returns how many steps this process handed out in the last minute, by route, and forgets routes on
-// which it handed out none.
+// handedByRoute covers the last minute, and forgets idle routes.
 func (m *meter) handedByRoute(now task.Instant) map[int64]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.sumRoutes(now)
 }
 
-// sumRoutes is handedByRoute for a caller that holds mu.
+// The caller holds mu.
 func (m *meter) sumRoutes(now task.Instant) map[int64]int {
 	out := make(map[int64]int, len(m.routes))
 	for route, w := range m.routes {
@@ -137,8 +133,7 @@ func (m *meter) sumRoutes(now task.Instant) map[int64]int {
 	return out
 }
 
-// measureRoutes counts the steps handed out, by namespace and by route. Neighbours mostly have one route. The caller
-// holds mu.
+// Neighbours mostly have one route. The caller holds mu.
 func (m *meter) measureRoutes(c *Commit, activityOf func(route int64) *activity) {
 	for i := 0; i < len(c.Handed); {
 		route, n := c.Handed[i].RouteID, 0

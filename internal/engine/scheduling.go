@@ -9,23 +9,20 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// One order of ready steps is in force for all processes that share a store; the store keeps it. A process that starts
-// with another configuration puts its own order in force; the others adopt it, and report the difference. A process
-// without a configured order (an engine that a program embeds beside the servers) adopts the stored one. Steps that
-// become ready get their keys from the order in force at once; waiting steps are rekeyed (see rekey.go).
+// All processes on a store use the order of ready steps in the store. A process that starts with another configured
+// order replaces it; the others adopt it, and report the difference. A process without one (an embedded engine)
+// adopts it. New ready steps get their keys from it; waiting steps are rekeyed (see rekey.go).
 
-// schedulingNote is the key of the note that holds the order in force.
 const schedulingNote = "scheduling"
 
-// ordering is an order in force. version grows by one with each new order; since tells two of
-// the same version apart.
+// since distinguishes two orders of the same version.
 type ordering struct {
 	order   task.Scheduling
 	version int
 	since   task.Instant
 }
 
-// orderingText is the stored form of an ordering. Times are microseconds.
+// Times are microseconds.
 type orderingText struct {
 	Version     int                 `json:"version"`
 	Since       task.Instant        `json:"since"`
@@ -35,13 +32,11 @@ type orderingText struct {
 	Promotions  []promotionText     `json:"promotions,omitempty"`
 }
 
-// promotionText is the stored form of a promotion.
 type promotionText struct {
 	Level int   `json:"level"`
 	After int64 `json:"after"`
 }
 
-// text encodes an ordering for the note.
 func (o *ordering) text() (string, error) {
 	t := orderingText{Version: o.version, Since: o.since, Mode: o.order.Mode,
 		AgingWeight: o.order.AgingWeight.Microseconds(), MaxWait: o.order.MaxWait.Microseconds()}
@@ -55,8 +50,7 @@ func (o *ordering) text() (string, error) {
 	return string(b), nil
 }
 
-// parseOrdering is the reverse of text. Rules of the configuration are not checked again: the
-// process that stored the order has done so.
+// The process that stored the order has checked the configuration's rules.
 func parseOrdering(text string) (*ordering, error) {
 	var t orderingText
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
@@ -71,18 +65,16 @@ func parseOrdering(text string) (*ordering, error) {
 	return o, nil
 }
 
-// Order is the order of ready steps that is in force.
+// Order is the current order of ready steps.
 func (e *Engine) Order() task.Scheduling { return e.ordering.Load().order }
 
-// OwnOrder reports whether the order in force is the configured one, or none is configured. It is false when another
-// process has put its own order in force later.
+// OwnOrder reports whether the current order is the configured one, or none is configured.
 func (e *Engine) OwnOrder() bool { return e.follows || e.Order().Equal(e.cfg.Order()) }
 
-// EffectivePriority is the level at which a waiting step is handed out; for any other step, its own level.
+// EffectivePriority is the level at which a waiting step is handed out; for other steps, their own level.
 func (e *Engine) EffectivePriority(s *task.Step) int { return e.Order().Effective(s, e.instant()) }
 
-// EffectivePriorityOf is the highest level at which one of a task's waiting steps is handed
-// out; the task's own where none waits. It reads the steps of the task.
+// EffectivePriorityOf is the highest effective level of a task's waiting steps, or its own level. It reads the steps.
 func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, error) {
 	if t.Counts.Active == 0 {
 		return t.Priority, nil
@@ -103,7 +95,6 @@ func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, er
 	return level, nil
 }
 
-// storedOrdering returns the stored order in force; nil before the first.
 func (e *Engine) storedOrdering(ctx context.Context) (*ordering, error) {
 	text, err := e.noteStore.FindNote(ctx, schedulingNote)
 	if err != nil {
@@ -115,7 +106,6 @@ func (e *Engine) storedOrdering(ctx context.Context) (*ordering, error) {
 	return parseOrdering(text)
 }
 
-// followOrdering adopts the order in force.
 func (e *Engine) followOrdering(ctx context.Context) error {
 	o, err := e.storedOrdering(ctx)
 	if err == nil && o != nil && o.id() != e.ordering.Load().id() {
@@ -125,24 +115,20 @@ func (e *Engine) followOrdering(ctx context.Context) error {
 	return err
 }
 
-// id distinguishes orders in force, including two that were put in force at once.
 func (o *ordering) id() orderingID { return orderingID{o.version, o.since} }
 
-// orderingID identifies an order in force.
 type orderingID struct {
 	Version int          `json:"version"`
 	Since   task.Instant `json:"since"`
 }
 
-// declareOrdering puts the configured order in force, unless it already is. The note and the
-// start of rekeying are one transaction, so no process sees a new order without the work that
-// it needs.
+// One transaction stores the note and starts rekeying, so no process sees a new order without the work.
 func (e *Engine) declareOrdering(ctx context.Context) error {
 	was, err := e.storedOrdering(ctx)
 	if err != nil {
 		return err
 	}
-	e.rekeying.Store(true) // until a check shows that all steps are rekeyed
+	e.rekeying.Store(true) // until all steps are known to be rekeyed
 	now := &ordering{order: e.cfg.Order(), version: 1, since: e.instant()}
 	if was != nil {
 		if e.follows || was.order.Equal(now.order) {
@@ -162,7 +148,7 @@ func (e *Engine) declareOrdering(ctx context.Context) error {
 			return err
 		}
 		if route == 0 || now.order.Mode != task.Aging {
-			begin = nil // existing steps, if any, have keys of the strict order, and none was promoted
+			begin = nil // existing steps have keys of the strict order without promotions
 		}
 	}
 	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {

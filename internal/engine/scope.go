@@ -8,11 +8,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A request's API key may be limited to namespaces. The request's context carries the limits, and each verb checks them
-// on the row that it loads anyway, in the same transaction. Rows out of the key's reach are answered as if they did not
-// exist, with the same text, so that IDs cannot be probed. A context without a key has no limits.
+// An API key may be limited to namespaces. The request's context has the limits, and each verb checks them on the row
+// that it loads anyway, in the same transaction. Rows out of reach are like missing ones, so that IDs cannot be
+// probed. A context without a key has no limits.
 
-// reaches reports whether the limits of the request allow access to tasks of a template.
 func (e *Engine) reaches(ctx context.Context, def int64) (bool, error) {
 	key := access.From(ctx)
 	if !key.Limited() {
@@ -22,7 +21,6 @@ func (e *Engine) reaches(ctx context.Context, def int64) (bool, error) {
 	return err == nil && key.Reaches(t.Namespace), err
 }
 
-// reaches is Engine.reaches in the transaction.
 func (u *unit) reaches(def int64) (bool, error) {
 	key := access.From(u.ctx)
 	if !key.Limited() {
@@ -32,9 +30,8 @@ func (u *unit) reaches(def int64) (bool, error) {
 	return err == nil && key.Reaches(t.Namespace), err
 }
 
-// ReachedWorker is Worker for a request that acts for the worker. NotFound as well when the worker serves a namespace
-// that the request's key does not reach, or all of them: with its ID, a key limited to one namespace could take the
-// work of others. The worker's namespaces never change, so the cached row is enough.
+// ReachedWorker is Worker for a request that acts for the worker. NotFound also if the key does not reach all of its
+// namespaces: its ID would give work of others. These never change, so the cached row is enough.
 func (e *Engine) ReachedWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	w, err := e.Worker(ctx, id)
 	if err != nil {
@@ -48,8 +45,7 @@ func (e *Engine) ReachedWorker(ctx context.Context, id task.ID) (*task.Worker, e
 	return w, nil
 }
 
-// reachedTask returns a task that the request may act on. NotFound when there is none. The task
-// is locked until the end of the transaction, so its namespace cannot be another one later.
+// The lock keeps the task's namespace.
 func (u *unit) reachedTask(id task.ID) (*task.Task, error) {
 	t, err := u.rows.task(id)
 	if err != nil {
@@ -67,21 +63,18 @@ func (u *unit) reachedTask(id task.ID) (*task.Task, error) {
 	return t, nil
 }
 
-// reachedStep returns a step of a task that the request may act on. NotFound when there is
-// none: with limits, the answer names the step only where the task is within them.
+// reachedStep returns a step, or NotFound, which names the step only if the task is within reach.
 func (u *unit) reachedStep(taskID, stepID task.ID) (Work, error) {
 	w, err := u.rows.stepOf(taskID, stepID)
 	if !access.From(u.ctx).Limited() || err != nil && task.CodeOf(err) != task.NotFound {
 		return w, err
 	}
-	if _, refused := u.reachedTask(taskID); refused != nil { // the step's own task is loaded already
+	if _, refused := u.reachedTask(taskID); refused != nil { // already loaded
 		return Work{}, refused
 	}
 	return w, err
 }
 
-// reachedCase returns a case that the request may change, and its task. NotFound when there
-// is none.
 func (u *unit) reachedCase(id task.ID) (*task.Task, *task.Case, error) {
 	t, c, err := caseSlot.of(u).load(id)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// NoteLook records in the audit trail that the request's key sees what is sensitive, in clear text. The caller decides
-// how often that is stored.
+// NoteLook records in the audit trail that the request's key sees sensitive data. The caller decides how often.
 func (e *Engine) NoteLook(ctx context.Context, look sensitive.Look) error {
 	data, err := json.Marshal(map[string]string{"operation": look.Operation, "object": look.Object})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// AddSession stores a session of a person who has signed in. The act is in the audit trail.
+// AddSession stores the session of a signed-in person, with an act.
 func (e *Engine) AddSession(ctx context.Context, s *Session) error {
 	return e.write(ctx, "sign_in", func(u *unit) error {
 		u.records.acts = append(u.records.acts, task.Act{At: u.now, Kind: task.ActSignIn, Actor: s.Key})
@@ -14,7 +14,7 @@ func (e *Engine) AddSession(ctx context.Context, s *Session) error {
 	})
 }
 
-// FindSession returns the session with a hash, or nil. It may have expired.
+// FindSession returns the session with a hash, even an expired one, or nil.
 func (e *Engine) FindSession(ctx context.Context, hash []byte) (*Session, error) {
 	return e.sessionStore.FindSession(ctx, hash)
 }
@@ -24,8 +24,7 @@ func (e *Engine) EndSession(ctx context.Context, hash []byte) error {
 	return e.write(ctx, "sign_out", func(u *unit) error { return e.sessionStore.DropSession(u.ctx, u.tx, hash) })
 }
 
-// EndSessions deletes all sessions of a key, and returns their number. The act is in the audit trail, unless there were
-// none.
+// EndSessions deletes all sessions of a key, with an act if any, and returns their number.
 func (e *Engine) EndSessions(ctx context.Context, key string) (n int, err error) {
 	err = e.write(ctx, "sign_out_everywhere", func(u *unit) error {
 		if n, err = e.sessionStore.DropSessionsOf(u.ctx, u.tx, key); err != nil || n == 0 {

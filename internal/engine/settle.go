@@ -9,35 +9,34 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ResultStatus is the outcome that a worker reports for a step.
+// ResultStatus is the outcome that a worker reports.
 type ResultStatus string
 
-// The statuses that a worker may report.
+// The statuses of results.
 const (
 	ResultCompleted ResultStatus = "completed"
 	ResultFailed    ResultStatus = "failed"
-	ResultReleased  ResultStatus = "released" // given back unharmed; no attempt charged
-	ResultSnoozed   ResultStatus = "snoozed"  // again later; no attempt charged
+	ResultReleased  ResultStatus = "released" // no attempt charged
+	ResultSnoozed   ResultStatus = "snoozed"  // retried later; no attempt charged
 )
 
-// Result settles one step. Fields of other statuses are ignored.
+// Result settles one step. It uses only the fields of its status.
 type Result struct {
 	Step   task.ID
-	Token  int64 // of the lease, as in LeaseRef
+	Token  int64
 	Status ResultStatus
 	Result []byte // JSON; for completed
-	// Large is the key of a large result instead of Result, "" for none: see Engine.SendLargeResult.
+	// Large replaces Result by a key: see Engine.SendLargeResult.
 	Large   string
 	Failure *task.Failure // for failed
 	Snooze  time.Duration // for snoozed
-	// Log is the end of what the attempt has logged, "" for nothing, and LogBytes the size of all of it.
+	// Log is the end of the attempt's log, LogBytes the size of all of it.
 	Log      string
 	LogBytes int64
-	Worker   int64        // number of the worker that reports it; 0: not known
+	Worker   int64        // reporting worker; 0: not known
 	At       task.Instant // when the lease was handed out; 0: not known
 }
 
-// lease is the lease that the result claims to settle.
 func (r *Result) lease() LeaseRef {
 	return LeaseRef{Step: r.Step, Token: r.Token, Worker: r.Worker, At: r.At}
 }
@@ -50,11 +49,9 @@ type Answer struct {
 	Err         error // *task.Error: stale_token
 }
 
-// Settle settles steps in one transaction and answers each in order. A result whose token is
-// not in force changes nothing. One malformed result refuses the whole call. Settle blocks
-// until the outcome is durable. Invalid: no results, or a malformed one. TooLarge: more than
-// Limits.BatchItems. Results of the same step in one call are applied in order, so the second
-// gets StaleToken.
+// Settle settles steps in one durable transaction and answers in order. A stale token changes nothing. Results apply
+// in order, so a second one of a step gets StaleToken. Invalid: no results, or a malformed one, which refuses the
+// whole call. TooLarge: more than Limits.BatchItems.
 func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error) {
 	if err := check.Batch("/results", len(results), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
@@ -72,8 +69,7 @@ func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error)
 	return answers, err
 }
 
-// checkResult returns the problems of one result, below the pointer at, and cuts the texts of a
-// failure to their limits.
+// checkResult returns problems below the pointer at, and trims a failure's texts.
 func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 	var problems []task.Problem
 	bad := func(field, fault string) {
@@ -110,8 +106,7 @@ func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 	return problems
 }
 
-// runSettles settles the steps of many callers in one transaction.
-// An error concerns all of the callers: nothing was settled.
+// After an error no caller's steps are settled.
 func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 	var ids []task.ID
 	for _, c := range calls {
@@ -143,8 +138,7 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 	return out, err
 }
 
-// gatherDependants loads the dependants of all steps that are about to complete.
-// One query reads those of all results; without it, each result would need its own query.
+// One query serves all results.
 func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	var done []*task.Step
 	n := 0
@@ -159,7 +153,7 @@ func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	return u.rows.gatherAll(done, u.rows.children)
 }
 
-// settle applies one result. The error is the transaction's; the item's own error is in the Answer.
+// The error is the transaction's; the item's own is in the Answer.
 func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	a := Answer{Step: r.Step}
 	if w.Step == nil || !u.leases.inForce(w.Step, r.lease()) {
@@ -193,7 +187,6 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	return a, err
 }
 
-// apply ends the lease as the status says, with the result to store.
 func (u *unit) apply(w Work, r *Result, result []byte) error {
 	switch r.Status {
 	case ResultCompleted:
@@ -207,8 +200,7 @@ func (u *unit) apply(w Work, r *Result, result []byte) error {
 	}
 }
 
-// beginIfAssigned counts the attempt of a worker that reports an outcome without having started the step.
-// A worker that polls in two phases may skip the start for short steps.
+// A worker that polls in two phases may skip the start of a short step.
 func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	s := w.Step
 	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
@@ -222,8 +214,7 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	return nil
 }
 
-// complete settles a step with a result and releases its dependants. It does not check a task's
-// state: a result that is in force belongs to a live task, because cancelling ends all leases.
+// Cancelling ends all leases, so a result in force belongs to a live task.
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
 	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: task.Completed, worker: w.Step.WorkerNo}); err != nil {
@@ -241,15 +232,12 @@ func (u *unit) complete(w Work, result []byte) error {
 	return u.satisfied(w, t)
 }
 
-// fail ends an attempt with a failure: the step is retried after its back-off, or is in error if it must not be retried
-// or has no attempts left.
 func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 	return u.failAfter(w, outcome, f, 0)
 }
 
-// failAfter is fail with a wait in addition to the back-off. The order of the changes matters:
-// the failure is recorded with the priority of the attempt, and the step is queued with the
-// priority that it re-enters with. A feature may spare the step: then the attempt does not count.
+// The order matters: the failure has the priority of the attempt, the queue the new one. A feature may spare the
+// step: then the attempt does not count.
 func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -264,7 +252,7 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	from := w.Step.State
 	u.e.reenter(w, t, f.Class)
 	if spared {
-		// The step waits like after any failure, so that another step is tried next.
+		// The step waits as after any failure, so that another is tried next.
 		delay := u.delay(w.Step, t, f) + wait
 		w.Step.Uncharge()
 		err = w.Step.Postpone(u.now, u.now.Add(delay), u.order)
@@ -283,7 +271,6 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	return nil
 }
 
-// ended records an attempt that did not succeed, and the move of its step that ended it.
 func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	a.After = w.Step.State
 	u.records.attempts = append(u.records.attempts, a)
@@ -291,9 +278,7 @@ func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	u.moved(w, from)
 }
 
-// delay is the back-off before the next attempt. A policy without its own cap takes that
-// of the step's priority.
-// A Retry-After of the failure may lengthen it.
+// A policy without a cap takes that of the priority. A Retry-After may lengthen the delay.
 func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {
 	policy := u.e.RetryOf(t.Spec(s))
 	if policy.Max == 0 {
@@ -302,8 +287,7 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 	return policy.DelayAfter(f, s.Attempts, u.e.roll())
 }
 
-// uncharged ends a lease through no fault of the step: an attempt that it may have begun does not count. The step is
-// ready at until, or at once.
+// The step is ready at until; no attempt counts.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
 	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: outcome, worker: attempt.WorkerNo,

@@ -13,25 +13,22 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A signal is stored first, and handed over in a second transaction: to the steps that wait for its name and key. It is
-// kept for a while, and a step that begins to wait is handed what is kept. A signal and a step that come at the same
-// moment are both looked at after their commit, and anyone who looks later sees the other: see WaitStore. What a
-// process that ends leaves undone is fresh, and the loop of package upkeep does it.
+// One transaction stores a signal, a second one hands it to the steps that wait for its name and key. It is kept for
+// later waits. A simultaneous signal and wait are both looked at after their commit, and the later look sees the
+// other: see WaitStore. Upkeep completes the work of an ended process.
 
 const (
-	// signalsAtOnce bounds the steps that take signals in one transaction, freshSignals the signals, and
-	// signalBytesAtOnce their payloads.
+	// signalsAtOnce bounds the steps in one transaction, freshSignals the signals, and signalBytesAtOnce their
+	// payloads.
 	signalsAtOnce     = 500
 	freshSignals      = 100
 	signalBytesAtOnce = 8 << 20
-	// signalSlack is how much longer than promised a signal is kept, for a step that began to wait in time and is
-	// looked at late.
+	// signalSlack keeps a signal longer for a step that began to wait in time and is looked at late.
 	signalSlack = time.Hour
-	// countedFor is how long a process relies on its count of the signals of a namespace.
-	countedFor = 10 * time.Second
+	countedFor  = 10 * time.Second
 )
 
-// SignalRequest is a signal that somebody sends. The ID "" gets a new one.
+// SignalRequest is a signal to send. The ID "" gets a new one.
 type SignalRequest struct {
 	task.SignalName
 	Name    string
@@ -39,12 +36,11 @@ type SignalRequest struct {
 	Payload []byte
 }
 
-// SendSignal stores a signal, and hands it to every step of the namespace that waits for it. It returns the signal
-// without its payload, with the number of steps that have it, and whether it is new: a second signal with an ID that is
-// kept changes nothing, but hands over what was not yet.
+// SendSignal stores a signal, and hands it to every waiting step of the namespace. It returns the signal without its
+// payload, with the number of steps that took it, and whether it is new: a kept ID only resumes the handover.
 //
-// Invalid: every problem with its field. Conflict: the ID is that of a signal with another name or key. Exhausted: the
-// namespace keeps Signals.MaxKept signals already.
+// Invalid: every problem with its field. Conflict: the ID has another name or key. Exhausted: the namespace keeps
+// Signals.MaxKept signals already.
 func (e *Engine) SendSignal(ctx context.Context, r SignalRequest) (s *task.Signal, created bool, err error) {
 	r.Namespace = cmp.Or(r.Namespace, DefaultNamespace)
 	if problems := e.checkSignal(&r); len(problems) > 0 {
@@ -78,9 +74,8 @@ func (e *Engine) SendSignal(ctx context.Context, r SignalRequest) (s *task.Signa
 	return s, created, nil
 }
 
-// Signals returns a page of the signals that are kept, without their payloads, the one that expires first comes first,
-// and whether there are more. The caller restricts the namespaces to those of the request's key. Invalid: a limit
-// outside of 1 to Limits.PageItems.
+// Signals returns a page of kept signals without payloads, the first to expire first, and whether there are more. The
+// caller restricts the namespaces. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Signals(ctx context.Context, f SignalFilter) (list []task.Signal, more bool, err error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
@@ -96,8 +91,7 @@ func (e *Engine) Signals(ctx context.Context, f SignalFilter) (list []task.Signa
 	return list, more, nil
 }
 
-// handOver hands a stored signal to the steps that wait for it, and returns it as it is then. The signal is safe: what
-// fails here is left to the loop of package upkeep.
+// The signal is stored: upkeep repeats the handover after an error.
 func (e *Engine) handOver(ctx context.Context, s *task.Signal) *task.Signal {
 	for more := true; more; {
 		err := e.write(ctx, "hand_over_signal", func(u *unit) (err error) {
@@ -114,7 +108,6 @@ func (e *Engine) handOver(ctx context.Context, s *task.Signal) *task.Signal {
 	return s
 }
 
-// checkSignal returns every problem of a signal.
 func (e *Engine) checkSignal(r *SignalRequest) (problems []task.Problem) {
 	bad := func(at, fault string) {
 		if fault != "" {
@@ -131,7 +124,7 @@ func (e *Engine) checkSignal(r *SignalRequest) (problems []task.Problem) {
 	return problems
 }
 
-// signalCounts are the numbers of signals that namespaces keep, as they were counted last, with those sent here since.
+// signalCounts are the last counts by namespace, plus signals sent here since.
 type signalCounts struct {
 	mu sync.Mutex
 	of map[string]signalCount
@@ -142,8 +135,7 @@ type signalCount struct {
 	at task.Instant
 }
 
-// admitSignal refuses one signal too many. It counts the signals of a namespace now and then, and again before it
-// refuses one; those of other processes may exceed the bound by what they send in between.
+// admitSignal counts now and then, and before a refusal; other processes may exceed the bound in between.
 func (e *Engine) admitSignal(ctx context.Context, name task.SignalName) error {
 	c, now, limit := &e.signalCounts, e.instant(), e.cfg.Signals.MaxKept
 	c.mu.Lock()
@@ -171,18 +163,16 @@ func (e *Engine) admitSignal(ctx context.Context, name task.SignalName) error {
 		return nil
 	}
 	if s, err := e.signalStore.FindSignal(ctx, name); err != nil || s != nil && s.ExpiresAt > now {
-		return err // one that is kept already
+		return err // already kept
 	}
 	return &task.Error{Code: task.Exhausted,
 		Message: fmt.Sprintf("the namespace %q keeps %d signals, the most it may", name.Namespace, n),
 		Hint:    "signals are kept for engine.signals.keep; send fewer, or raise engine.signals.max_kept"}
 }
 
-// handOver is the part of a unit that hands signals over.
 type handOver struct{ u *unit }
 
-// run hands signals to the steps that wait for them, and fresh waits what is kept for them. It reports whether
-// there is more to do for these.
+// run reports whether there is more to do for these signals and fresh waits.
 func (h handOver) run(signals []task.Signal, waits []SignalMatch) (more bool, err error) {
 	u := h.u
 	matches, err := u.e.waitStore.Awaited(u.ctx, u.tx, signals, signalsAtOnce)
@@ -217,13 +207,13 @@ func (h handOver) run(signals []task.Signal, waits []SignalMatch) (more bool, er
 	return more, u.e.signalStore.MarkSignals(u.ctx, u.tx, slices.SortedFunc(maps.Values(marks), compareMarks))
 }
 
-// compareMarks is the order in which all transactions change signals.
+// compareMarks is the order in which all transactions lock signals.
 func compareMarks(a, b SignalMark) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
 }
 
-// take lets waiting steps take signals: their payloads are the results. It counts the steps by signal, and
-// reports whether it has gone through all of them.
+// Payloads become the results of waiting steps. take counts the steps by signal, and reports whether it processed
+// all.
 func (h handOver) take(matches []SignalMatch) (taken map[task.SignalName]int64, all bool, err error) {
 	if len(matches) == 0 {
 		return nil, true, nil
@@ -250,7 +240,7 @@ func (h handOver) take(matches []SignalMatch) (taken map[task.SignalName]int64, 
 			waitSlot.of(h.u).over(m.Step)
 			continue
 		case s == nil || wait == nil || !wait.Takes(s):
-			continue // it waits anew, for another one
+			continue // it waits for another one now
 		case size > 0 && size+s.Bytes > signalBytesAtOnce:
 			return taken, false, nil
 		}
@@ -263,7 +253,6 @@ func (h handOver) take(matches []SignalMatch) (taken map[task.SignalName]int64, 
 	return taken, true, nil
 }
 
-// signals reads signals with their payloads.
 func (h handOver) signals(names []task.SignalName) (map[task.SignalName]*task.Signal, error) {
 	slices.SortFunc(names, func(a, b task.SignalName) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
@@ -276,7 +265,6 @@ func (h handOver) signals(names []task.SignalName) (map[task.SignalName]*task.Si
 	return found, err
 }
 
-// waiting locks steps, and reads what they wait for then.
 func (h handOver) waiting(ids []task.ID) (map[task.ID]Work, map[task.ID]*task.StepWait, error) {
 	locked, err := h.u.rows.load(ids)
 	if err != nil {
@@ -293,7 +281,7 @@ func (h handOver) waiting(ids []task.ID) (map[task.ID]Work, map[task.ID]*task.St
 	return works, waits, err
 }
 
-// WaitsOf returns what waiting steps wait for, by step.
+// WaitsOf returns the waits of steps, by step.
 func (e *Engine) WaitsOf(ctx context.Context, steps []*task.Step) (map[task.ID]task.StepWait, error) {
 	var ids []task.ID
 	for _, s := range steps {

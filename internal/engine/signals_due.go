@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// HandOverSignals hands signals to steps that do not have them yet, because one of both was not to be seen when the
-// other looked for it. It returns the number of steps and signals that it has looked at, and whether there are more. It
-// may run in several processes at once. A *due.Error tells of signals and steps that were stepped over.
+// HandOverSignals hands over signals that missed a simultaneous wait. It returns the number of steps and signals
+// processed, and whether there are more. Several processes may run it. A *due.Error lists skipped ones.
 func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err error) {
 	fresh, err := e.waitReads.AnyFresh(ctx)
 	if err != nil || !fresh {
@@ -39,7 +38,6 @@ func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err err
 	return n, more || full, err
 }
 
-// freshHandOvers reads the fresh signals and waits that do not rest.
 func (e *Engine) freshHandOvers(ctx context.Context, tx Tx, now task.Instant) (signals []task.Signal,
 	waits []SignalMatch, err error,
 ) {
@@ -55,8 +53,7 @@ func (e *Engine) freshHandOvers(ctx context.Context, tx Tx, now task.Instant) (s
 	return signals, waits, err
 }
 
-// handOverApart hands signals over in several transactions, because some fail: those rest, and the others are handed
-// over.
+// handOverApart uses several transactions because some fail: their signals rest.
 func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []task.Signal, waits []SignalMatch,
 ) (more bool, err error) {
 	run := func(ctx context.Context, signals []task.Signal, waits []SignalMatch) error {
@@ -78,7 +75,7 @@ func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []
 		if err == nil || len(some) > 1 {
 			return err
 		}
-		// One of the steps that wait for it may be at fault: the others have it.
+		// One of the waiting steps may be at fault.
 		var matches []SignalMatch
 		if err := e.write(ctx, "hand_over_signals", func(u *unit) (err error) {
 			matches, err = u.e.waitStore.Awaited(u.ctx, u.tx, some, signalsAtOnce)
@@ -97,7 +94,6 @@ func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []
 	return more, cmp.Or(toWaits(waits), ofSignals)
 }
 
-// handOverSignals runs HandOverSignals until nothing is left to do. An error is left to the loop of package upkeep.
 func (e *Engine) handOverSignals(calls []struct{}) ([]struct{}, error) {
 	return calls, repeat(e.HandOverSignals)
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A snapshot is the state of a task when it was found stuck, as JSON: all that an operator on call needs, without
-// another query. It is evidence, so it is written once and never changed. Large parts are cut.
+// A snapshot is the JSON state of a stuck task: all that an operator needs, without another query. It is evidence, so
+// it never changes. Large parts are cut.
 
 // Limits of the parts of a snapshot, in bytes.
 const (
 	snapshotContext = 16 << 10
 	snapshotText    = 4 << 10
-	// snapshotErrors bounds all failures together; above it, only the beginning of each message is kept.
+	// snapshotErrors bounds all failures together; above it only the beginnings of messages remain.
 	snapshotErrors = 256 << 10
-	// snapshotBytes bounds a snapshot; see snapshot.bounded.
+	// See snapshot.bounded.
 	snapshotBytes = 512 << 10
 )
 
-// snapshot is the document that operate.CaseSnapshot reads. The engine does not depend on the public types, so it has
-// its own; TestSnapshotIsWhatClientsRead keeps the two equal.
+// operate.CaseSnapshot is the public form, which the engine does not import; TestSnapshotIsWhatClientsRead compares
+// the two.
 type snapshot struct {
 	TaskUUID           string          `json:"task_uuid"`
 	Namespace          string          `json:"namespace"`
@@ -46,7 +46,6 @@ type snapshot struct {
 	StepsOmitted       int             `json:"steps_omitted,omitempty"`
 }
 
-// snapshotStep is a step in a snapshot: its row, and its last failure.
 type snapshotStep struct {
 	StepUUID      string           `json:"step_uuid"`
 	Name          string           `json:"name"`
@@ -62,7 +61,7 @@ type snapshotStep struct {
 	LastError     *snapshotFailure `json:"last_error,omitempty"`
 }
 
-// snapshotFailure is a failure with its texts cut; see snapshotText.
+// Texts are cut; see snapshotText.
 type snapshotFailure struct {
 	Type              string          `json:"error_type,omitempty"`
 	Message           string          `json:"message"`
@@ -76,17 +75,14 @@ type snapshotFailure struct {
 	Details           json.RawMessage `json:"details,omitempty"`
 }
 
-// snapshotter takes snapshots of the tasks of one transaction.
-// It caches what several snapshots share, and lives as long as the transaction.
 type snapshotter struct {
 	u         *unit
 	evidence  map[task.ID]Evidence
-	ending    map[task.ID]*task.Attempt // last failures of steps that are not stored yet
+	ending    map[task.ID]*task.Attempt // not stored yet
 	templates map[int64]json.RawMessage
 }
 
-// newSnapshotter reads all data that the snapshots need.
-// It takes two queries at most, whatever the number of tasks.
+// newSnapshotter takes two queries at most, for any number of tasks.
 func newSnapshotter(u *unit, list []*opening) (*snapshotter, error) {
 	families := make([]Family, len(list))
 	ids := make([]task.ID, len(list))
@@ -108,8 +104,7 @@ func newSnapshotter(u *unit, list []*opening) (*snapshotter, error) {
 	return c, err
 }
 
-// snapshot returns the document of one task. def may be a stand-in for a template that cannot
-// be read: then the steps have no names.
+// def may be a stand-in: then steps have no names.
 func (c *snapshotter) snapshot(o *opening, def *task.Template) ([]byte, error) {
 	u := c.u
 	t, _ := o.task.Shown() // a damaged row is evidence too
@@ -137,8 +132,6 @@ func (c *snapshotter) snapshot(o *opening, def *task.Template) ([]byte, error) {
 	return b, nil
 }
 
-// failures are the last failures by step.
-// The list has one entry per step.
 func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 	last := make(map[task.ID]*task.Attempt, len(e.Failures))
 	for i := range e.Failures {
@@ -147,7 +140,6 @@ func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 	return last
 }
 
-// step shows one step. budget is what is left for failures in the whole snapshot.
 func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, budget *int) snapshotStep {
 	out := snapshotStep{StepUUID: s.ID.String(), Name: spec.Name, CurrentState: s.State, Attempts: s.Attempts,
 		MaxAttempts:  s.MaxAttempts,
@@ -166,8 +158,7 @@ func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attemp
 	return out
 }
 
-// shownFailure is a failure as snapshots show it, within the remaining budget.
-// Its texts were cut already when it was reported (Failure.Trim); here they are cut further.
+// Failure.Trim has cut the texts before.
 func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
 	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, Class: f.Class,
 		RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}
@@ -182,19 +173,18 @@ func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
 	return out
 }
 
-// cutJSON returns a document. If it is too long or not JSON, it returns the document, or its beginning, as a text.
+// cutJSON returns a document, or its beginning as a text if it is too long or invalid.
 func cutJSON(document []byte, limit int) json.RawMessage {
 	if len(document) <= limit && task.JSONFault(document, limit) == "" {
 		return document
 	}
 	b, err := json.Marshal(failure.Cut(string(document), limit))
-	if err != nil { // a text can always be marshalled
+	if err != nil { // a text always marshals
 		return nil
 	}
 	return b
 }
 
-// minutes is a duration in minutes, rounded to the second.
 func minutes(d time.Duration) float64 {
 	m, err := strconv.ParseFloat(strconv.FormatFloat(d.Round(time.Second).Minutes(), 'f', 2, 64), 64)
 	if err != nil {

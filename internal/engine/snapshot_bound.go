@@ -7,10 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// bounded encodes a snapshot in at most snapshotBytes. It drops first the data that can be read
-// elsewhere: the template, then steps. Failed and running steps are kept before waiting and
-// finished ones. It keeps snapshotText bytes in reserve for the rest of the document.
-// Each attempt encodes the document again, which is rare: most snapshots fit at once.
+// bounded drops data available elsewhere: the template, then steps, but failed and running ones last. It reserves
+// snapshotText bytes for the rest. Few snapshots need a second encoding.
 func (s *snapshot) bounded() ([]byte, error) {
 	b, err := json.Marshal(s)
 	if err != nil || len(b) <= snapshotBytes {
@@ -32,8 +30,6 @@ func (s *snapshot) bounded() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// fitting returns the most important steps that fit a size in bytes, in their order.
-// The important ones come first in two passes, and the result is in the order of the steps.
 func fitting(all []snapshotStep, left int) ([]snapshotStep, error) {
 	matters := func(s snapshotStep) bool {
 		return s.LastError != nil || s.CurrentState != task.StepPending && !s.CurrentState.Terminal()

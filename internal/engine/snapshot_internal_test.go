@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestSnapshotIsWhatClientsRead compares the JSON that the engine writes with the types that
-// clients read it into: names, and forms of values.
+// TestSnapshotIsWhatClientsRead compares the engine's JSON with the clients' types: names and forms of values.
 func TestSnapshotIsWhatClientsRead(t *testing.T) {
 	t.Parallel()
 	for name, pair := range map[string][2]reflect.Type{
@@ -27,12 +26,11 @@ func TestSnapshotIsWhatClientsRead(t *testing.T) {
 	}
 }
 
-// members lists the JSON names of a struct with the form of their values, sorted.
 func members(of reflect.Type) []string {
 	var list []string
 	for i := range of.NumField() {
 		f := of.Field(i)
-		// What may be absent is not compared: a reader does not mind.
+		// Readers ignore omitempty.
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			list = append(list, name+" "+form(f.Type))
 		}
@@ -41,7 +39,6 @@ func members(of reflect.Type) []string {
 	return list
 }
 
-// form is what a value of a type looks like in JSON, as far as that matters here.
 func form(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// shownTemplate is a template as snapshots show it, with the names of the API.
 type shownTemplate struct {
 	Namespace   string          `json:"namespace_name"`
 	Name        string          `json:"name"`
@@ -20,7 +19,7 @@ type shownTemplate struct {
 	DispatchTTL int64           `json:"dispatch_ttl_ms,omitempty"`
 }
 
-// shownLifecycle holds minutes; 0 means the default of the configuration.
+// Minutes; 0 means the configured default.
 type shownLifecycle struct {
 	MaxWaitingForDependencies int `json:"max_waiting_for_dependencies_minutes,omitempty"`
 	MaxWaitingForRetry        int `json:"max_waiting_for_retry_minutes,omitempty"`
@@ -28,7 +27,6 @@ type shownLifecycle struct {
 	MaxDuration               int `json:"max_duration_minutes,omitempty"`
 }
 
-// shownSpec is a step of a template.
 type shownSpec struct {
 	Name                 string          `json:"name"`
 	Handler              string          `json:"handler"`
@@ -44,7 +42,6 @@ type shownSpec struct {
 	ForEach              *shownEach      `json:"for_each,omitempty"`
 }
 
-// shownChild is the child task of a step.
 type shownChild struct {
 	Template string `json:"template,omitempty"`
 	Version  string `json:"version,omitempty"`
@@ -53,7 +50,6 @@ type shownChild struct {
 	OnError  string `json:"on_error"`
 }
 
-// shownEach are the child tasks of a step, one for each item of a list.
 type shownEach struct {
 	Items string `json:"items"`
 	shownChild
@@ -62,7 +58,6 @@ type shownEach struct {
 	Results     string `json:"results"`
 }
 
-// shownTasks describes the child tasks of a step, if it has some.
 func shownTasks(c *task.ChildSpec) (only *shownChild, each *shownEach) {
 	if c == nil {
 		return nil, nil
@@ -76,7 +71,7 @@ func shownTasks(c *task.ChildSpec) (only *shownChild, each *shownEach) {
 	return &child, nil
 }
 
-// shownRetry is the retry policy of a step, with the names and units of a template document.
+// With the names and units of a template document.
 type shownRetry struct {
 	Retryable     bool    `json:"retryable"`
 	MaxAttempts   int     `json:"max_attempts"`
@@ -88,9 +83,7 @@ type shownRetry struct {
 	Limits task.ClassLimits `json:"limits,omitzero"`
 }
 
-// template is the configuration of a template; nothing for a template that stands in for a handler. It is encoded once
-// per transaction.
-// Long parts are cut, as everything in a snapshot.
+// template is empty for a handler's stand-in. It is encoded once per transaction.
 func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 	if t.Adhoc {
 		return nil, nil

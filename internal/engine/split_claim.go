@@ -2,14 +2,12 @@ package engine
 
 import "context"
 
-// splitClaim claims steps for half of a poll's capacity while the other half waits aside: steps that become ready in
-// the meantime are handed to it. Without the split, a poll that is always busy with a claim never waits; then every
-// step goes through the queue and costs a claim.
+// splitClaim claims steps for half of a poll's capacity while the other half waits for steps that become ready.
+// Otherwise a poll that always claims never waits, and every step costs a claim.
 //
-// A poll is not split if it claims a single step, was woken for more than half of its capacity,
-// or serves so many routes that tracking them costs more than the split saves. Nor is it split
-// on routes that are too deep for a claim to empty: there new steps must not overtake waiting
-// ones. It returns at most p.capacity leases, from both halves together.
+// It does not split a poll that claims one step, was woken for more than half of its capacity, or serves too many
+// routes to track. Nor on routes too deep to empty, where new steps must not overtake. It returns at most p.capacity
+// leases in total.
 func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 	half, aside := *p, *p
 	aside.capacity = min(p.capacity/2, p.capacity-p.owed)
@@ -22,20 +20,20 @@ func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 	if e.waiters.leaveDuringClaim(&aside) {
 		return leases, err
 	}
-	<-aside.wake // a transaction holds it; that ends in a moment
+	<-aside.wake // a transaction holds it for a moment
 	switch {
 	case len(aside.handed) > 0:
-		return append(leases, aside.handed...), nil // the next poll receives the error too
+		return append(leases, aside.handed...), nil // the next poll gets the error too
 	case err != nil || len(leases) > 0:
 		e.waiters.forwardWake(&aside)
-	default: // the poll tries again
+	default:
 		p.owedRoute, p.owed = aside.owedRoute, aside.owed
 	}
 	return leases, err
 }
 
-// waitDuringClaim lets a poller wait while a claim for the same poll is under way, and records that the claim is about
-// to empty its routes. It reports false if the claim is not expected to empty one of them.
+// waitDuringClaim lets a poller wait during its own claim, and records the routes that this is about to empty. It
+// reports false without any.
 func (ws *waiters) waitDuringClaim(p *poller) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -53,8 +51,7 @@ func (ws *waiters) waitDuringClaim(p *poller) bool {
 	return true
 }
 
-// leaveDuringClaim ends that wait. It reports false when the poller was no longer waiting: it was woken, or a
-// transaction holds it.
+// leaveDuringClaim reports false when the poller was woken, or a transaction holds it.
 func (ws *waiters) leaveDuringClaim(p *poller) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -66,21 +63,19 @@ func (ws *waiters) leaveDuringClaim(p *poller) bool {
 	return ws.remove(p)
 }
 
-// isEmptying reports whether a claim is about to take all ready steps of a route.
 func (ws *waiters) isEmptying(route int64) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.emptying[route] > 0
 }
 
-// noteDepths records the routes on which a claim may have left steps, because its capacity was filled, and those that
-// it has emptied.
+// A full claim may have left steps on its routes; noteDepths records those, and the emptied ones.
 func (ws *waiters) noteDepths(groups [][]slot, out [][]Lease) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for _, g := range groups {
 		if g[0].wide() {
-			continue // no poll waits beside its claims
+			continue // no poll waits during claims
 		}
 		room := 0
 		for _, s := range g {
@@ -96,7 +91,6 @@ func (ws *waiters) noteDepths(groups [][]slot, out [][]Lease) {
 	}
 }
 
-// dropRoutes removes the recorded depths of routes that the catalog no longer has.
 func (ws *waiters) dropRoutes(routes []int64) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

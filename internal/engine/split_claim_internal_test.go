@@ -9,8 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// besides is an engine whose claims are made up by the test: during runs while one
-// is under way for so many steps, and returns how many it found.
 func besides(during func(h *waiters, capacity int) (int, error)) *Engine {
 	e := &Engine{waiters: newWaiters()}
 	e.claims = coalesce.New(callers, 1, func(calls []*poller) ([][]Lease, error) {
@@ -32,8 +30,7 @@ func besides(during func(h *waiters, capacity int) (int, error)) *Engine {
 
 func leaseOn(route int64) Lease { return Lease{Step: task.Step{RouteID: route}} }
 
-// give hands a step to the poller that waits on a route, if one does, as a
-// transaction does that is committed.
+// give hands a step to the poller that waits on a route, as a commit does.
 func give(h *waiters, route int64) bool {
 	p := h.reserve(route)
 	if p == nil {
@@ -128,14 +125,14 @@ func TestClaimBeside(t *testing.T) {
 			routes      []int64
 			want, found int
 		}{
-			{[]int64{1, 2}, 5, 5}, // to the brim
+			{[]int64{1, 2}, 5, 5},
 			{[]int64{1, 2}, 10, 10},
 			{[]int64{1, 2}, 10, 9}, // emptied
 			{[]int64{1, 2}, 5, 4},
 			{[]int64{1, 2}, 5, 5},
-			{[]int64{1}, 10, 3},     // route 2 is left
-			{[]int64{1}, 5, 0},      // and none of its business
-			{[]int64{1, 2}, 10, 10}, // but of those that serve both
+			{[]int64{1}, 10, 3},
+			{[]int64{1}, 5, 0},
+			{[]int64{1, 2}, 10, 10},
 			{[]int64{1, 2}, 10, 0},
 			{[]int64{1, 2}, 5, 0},
 		} {
@@ -161,7 +158,7 @@ func TestClaimBeside(t *testing.T) {
 	})
 }
 
-// A poll that is woken while it claims, and goes with something else, wakes others.
+// A poll that is woken while it claims, and returns other steps, wakes others.
 func TestClaimBesidePassesOn(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -171,7 +168,7 @@ func TestClaimBesidePassesOn(t *testing.T) {
 	}{
 		"Found":   {found: 1, woken: 2},
 		"Failed":  {err: errors.New("away"), woken: 2},
-		"Nothing": {woken: 0}, // it looks again itself
+		"Nothing": {woken: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

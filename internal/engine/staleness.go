@@ -13,20 +13,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// stalenessWindow bounds the live tasks that one list reads. The answer is thus complete for
-// the tasks that matter, the stale ones, unless there are more of them.
-// It bounds the memory and time of one request.
+// stalenessWindow bounds a list's memory and time. Only with more stale tasks is it incomplete.
 const stalenessWindow = 20_000
 
-// Staleness returns live tasks in states that have a threshold: first the stale ones, then
-// those that soon will be, then the others; within each group, the longest in its state first.
-// It reads a bounded number of tasks, beginning with those nearest to being stale. Invalid: a
-// limit outside of 1 to Limits.PageItems.
+// Staleness returns live tasks in states with a threshold: stale ones, soon stale ones, then others; the longest in
+// its state first. It reads a bounded number of tasks. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness, error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
-	if _, err := e.smallestThreshold(ctx); err != nil { // loads the thresholds of all templates
+	if _, err := e.smallestThreshold(ctx); err != nil { // loads all thresholds
 		return nil, err
 	}
 	l := &stalenessList{e: e, tasks: e.store, f: f, now: e.instant(), near: f.Health == task.Warning ||
@@ -43,8 +39,8 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 	return l.complete(ctx, l.found[:min(f.Limit, len(l.found))])
 }
 
-// complete applies promises of progress to tasks that are healthy without them, and leaves out those that compensate.
-// Only the tasks of the page need it, and it takes more queries than the rest.
+// complete applies promises of progress to healthy tasks, and drops compensating ones, only for the page: it takes
+// more queries.
 func (l *stalenessList) complete(ctx context.Context, page []Staleness) ([]Staleness, error) {
 	tasks := make([]*task.Task, len(page))
 	for i, s := range page {
@@ -54,26 +50,23 @@ func (l *stalenessList) complete(ctx context.Context, page []Staleness) ([]Stale
 	return slices.DeleteFunc(list, func(s Staleness) bool { return s.Source == task.NoLimit }), err
 }
 
-// urgency orders healths: stale first.
 func urgency(h task.Health) int {
 	return slices.Index([]task.Health{task.Stale, task.Warning, task.Healthy}, h)
 }
 
-// stalenessList collects the result of Staleness.
-// Its three sources overlap; seen keeps a task from being listed twice.
+// stalenessList collects from three overlapping sources; seen removes duplicates.
 type stalenessList struct {
 	e      *Engine
 	tasks  ReadTasks
 	f      StalenessFilter
 	now    task.Instant
-	near   bool // healthy ones are not requested
+	near   bool // without healthy ones
 	seen   map[task.ID]struct{}
 	looked int
 	found  []Staleness
 }
 
-// fromWatches reads tasks in the order in which they may become stale, until there are enough and the following ones
-// are healthy.
+// fromWatches reads tasks by possible staleness, until the rest is healthy.
 func (l *stalenessList) fromWatches(ctx context.Context) error {
 	healthyFrom := l.now.Add(l.e.longestThreshold() / 100 * (100 - task.WarningPercent))
 	var behind Watch
@@ -104,7 +97,7 @@ func (l *stalenessList) fromWatches(ctx context.Context) error {
 	return nil
 }
 
-// fromSurvey reads tasks that have no watch yet, the oldest first.
+// fromSurvey reads tasks without a watch, oldest first.
 func (l *stalenessList) fromSurvey(ctx context.Context) error {
 	from, err := l.e.surveyed(ctx)
 	if err != nil {
@@ -119,7 +112,7 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 		if smallest == 0 {
 			return nil // nothing is ever stale
 		}
-		end = l.e.surveyEdge(smallest) // all tasks after it are healthy
+		end = l.e.surveyEdge(smallest) // later tasks are healthy
 	}
 	for windows := 0; windows < surveyWindows && l.looked < stalenessWindow && (windows == 0 || !l.enough()); windows++ {
 		live, stop, err := l.tasks.Survey(ctx, from, end, surveyWindow)
@@ -136,10 +129,8 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 	return nil
 }
 
-// enough reports whether the page is full.
 func (l *stalenessList) enough() bool { return len(l.found) >= l.f.Limit }
 
-// fromDeadlines reads tasks that may soon exceed their max_duration, in the order of their deadlines.
 func (l *stalenessList) fromDeadlines(ctx context.Context) error {
 	longest := l.e.lifecycles.longestDuration()
 	if longest == 0 {
@@ -153,7 +144,7 @@ func (l *stalenessList) fromDeadlines(ctx context.Context) error {
 	return l.add(ctx, tasks)
 }
 
-// add adds the tasks that were requested; nil stands for a deleted one.
+// add accepts nil for deleted tasks.
 func (l *stalenessList) add(ctx context.Context, tasks []*task.Task) error {
 	l.looked += len(tasks)
 	live := make([]*task.Task, 0, len(tasks))
@@ -180,14 +171,12 @@ func (l *stalenessList) add(ctx context.Context, tasks []*task.Task) error {
 	return nil
 }
 
-// longestThreshold returns the longest threshold of any state and template.
 func (e *Engine) longestThreshold() time.Duration {
 	t := e.cfg.StalenessThresholds
 	return max(t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess, e.lifecycles.longest())
 }
 
-// countInvestigations counts for metrics. It reads a bounded number of the tasks near to being stale, as Staleness
-// does; the other live tasks with a watch count as healthy.
+// countInvestigations reads a bounded number of tasks; other live tasks with a watch count as healthy.
 func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error) {
 	out := Investigations{Health: map[string]int{string(task.Healthy): 0, string(task.Warning): 0, string(task.Stale): 0}}
 	counts, err := e.caseCounter.CountCases(ctx, CaseFilter{Status: task.CasePending})
@@ -210,8 +199,7 @@ func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error
 	}
 	l := &stalenessList{e: e, tasks: e.store, f: StalenessFilter{Limit: CensusLimit}, now: e.instant(), near: true,
 		seen: map[task.ID]struct{}{}}
-	// From their watches; from the survey, for tasks that the detector has not reached yet, whose next cycle may be
-	// minutes away; and from their deadlines, for tasks that take long as a whole.
+	// From watches; from the survey, before the detector's next cycle; and from the deadlines of whole tasks.
 	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {
 		if err := from(ctx); err != nil {
 			return out, err
@@ -223,7 +211,7 @@ func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error
 		}
 		out.Health[string(s.Health)]++
 		if bytes.Compare(s.Task.ID[:], surveyed[:]) <= 0 {
-			watched-- // it was counted with those that have a watch
+			watched-- // already counted with a watch
 		}
 	}
 	out.Health[string(task.Healthy)] = max(watched, 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// StalenessFilter selects live tasks. Zero fields do not restrict.
+// StalenessFilter selects live tasks. Zero fields match all.
 type StalenessFilter struct {
 	Health    task.Health
 	Namespace string
@@ -22,32 +22,28 @@ type Staleness struct {
 	Template *task.Template
 	InState  time.Duration
 	Health   task.Health
-	// Limit is the limit that Health is computed from: how long the task may be in its state, or how long it may take
-	// as a whole. Its Source is empty when there is neither.
+	// Limit is the limit behind Health. Its Source is empty without one.
 	task.Limit
 }
 
-// longestTurn is how long a step may wait for a worker before that counts against its task; 0: without limit.
+// longestTurn is the time of waiting for a worker that does not count against a task; 0: forever.
 func (e *Engine) longestTurn() time.Duration {
 	return e.Order().LongestTurn(e.cfg.Scheduling.PromotionInterval)
 }
 
-// stateLimit is how long a task may be in its state, given its queued steps: forever while it compensates. Only this
-// limit puts it in error here: ExpireTasks handles a task that has taken too long as a whole.
+// stateLimit is for a task that does not compensate, given its queued steps. ExpireTasks handles the whole task's
+// limit.
 func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {
 	l := e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), e.heldBack(), now)
-	l.Used -= min(e.stepped(t.Since(now).Time()), l.Used) // the clock was stepped: this much time never passed
+	l.Used -= min(e.stepped(t.Since(now).Time()), l.Used) // the clock was stepped: this time never passed
 	if def.Compensating(steps) {
 		return task.Limit{Used: l.Used}
 	}
 	return l
 }
 
-// stateLimits returns the limits of the states of tasks, in their order, and their templates.
-// It reads the steps of a task only where they decide: a task that is healthy without promises
-// is healthy with them. With whole it reads them wherever a promise may prolong a limit. Steps
-// that the dispatcher has handed out are shown as held, because an attempt under way is a
-// promise.
+// stateLimits reads steps only where they decide: promises keep a healthy task healthy. With whole it reads them
+// wherever a promise may prolong a limit. Steps of the dispatcher count as held: an attempt under way is a promise.
 func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool,
 	now task.Instant,
 ) ([]task.Limit, []*task.Template, error) {
@@ -86,7 +82,6 @@ func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool
 	return limits, defs, nil
 }
 
-// staleness returns how near tasks are to being stale, in their order; whole is as in stateLimits.
 func (e *Engine) staleness(ctx context.Context, tasks []*task.Task, whole bool, now task.Instant) ([]Staleness, error) {
 	limits, defs, err := e.stateLimits(ctx, tasks, whole, now)
 	if err != nil {
@@ -102,7 +97,7 @@ func (e *Engine) staleness(ctx context.Context, tasks []*task.Task, whole bool, 
 	return out, nil
 }
 
-// LimitsOf returns how long a live task may be in its state, and how long it may take as a whole, given all its steps.
+// LimitsOf returns the limits of a live task's state and of the whole task, given all its steps.
 func (e *Engine) LimitsOf(t *task.Task, def *task.Template, steps []*task.Step) (state, whole task.Limit) {
 	now := e.instant()
 	return e.stateLimit(t, def, steps, now), task.DurationLimit(t, def.Lifecycle, now)

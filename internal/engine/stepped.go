@@ -12,26 +12,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SteppedNote begins the keys of the notes that tell tasker doctor of rows that loops step over, by loop.
+// SteppedNote begins the keys of notes for tasker doctor about rows that loops skip, by loop.
 const SteppedNote = "stepped_over:"
 
-// steppedEvery bounds how often the note of a loop is written: a row that rests is tried again within a minute.
+// steppedEvery bounds how often a loop's note is written: a resting row is tried again within a minute.
 const steppedEvery = 30 * time.Second
 
-// Stepped is the content of such a note: the rows that one run of a loop has stepped over.
+// Stepped is the content of a note: the rows that one run skipped.
 type Stepped struct {
 	At    task.Instant `json:"at"`
 	Rows  int          `json:"rows"`
 	First string       `json:"first"`
 }
 
-// steppedTold is when each loop was told of last.
 type steppedTold struct {
 	mu sync.Mutex
 	at map[string]task.Instant
 }
 
-// StepOver stores that a loop has stepped over rows, for tasker doctor.
+// StepOver stores skipped rows for tasker doctor.
 func (e *Engine) StepOver(ctx context.Context, loop string, rows *due.Error) error {
 	now := e.instant()
 	e.steppedOver.mu.Lock()

@@ -8,15 +8,15 @@ import (
 
 // ActStore stores the acts of operators.
 type ActStore interface {
-	// AddActs stores acts. Nothing changes or deletes them, not even the deletion of their task.
+	// AddActs stores acts, which survive everything, also the deletion of their task.
 	AddActs(ctx context.Context, tx Tx, acts []task.Act) error
 	// FindActs returns the acts on a task, oldest first.
 	FindActs(ctx context.Context, id task.ID) ([]task.Act, error)
-	// ListActs returns a page of acts, newest first.
+	// ListActs returns a page, newest first.
 	ListActs(ctx context.Context, f ActFilter) ([]task.Act, error)
 }
 
-// ActFilter selects acts. Zero fields do not restrict.
+// ActFilter selects acts. Zero fields match all.
 type ActFilter struct {
 	Task      task.ID
 	Case      task.ID
@@ -30,5 +30,5 @@ type ActFilter struct {
 	Before    task.Instant // exclusive
 	Below     int64        // No, exclusive
 	Limit     int
-	Bytes     int // bound on the data of a page, as in CaseFilter
+	Bytes     int // see CaseFilter
 }

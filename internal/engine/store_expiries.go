@@ -6,18 +6,18 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ExpiryStore counts the dispatches that expired in the queues of their workers.
+// ExpiryStore counts dispatches that expired in workers' queues.
 type ExpiryStore interface {
-	// Expiries counts those that expired at or after since and before until, by hour, worker and template, the latest
-	// hour first, then by worker and template. It returns at most limit entries.
+	// Expiries counts those from since until before until, by hour (latest first), worker and template. It returns at
+	// most limit entries.
 	Expiries(ctx context.Context, since, until task.Instant, limit int) ([]Expiry, error)
 }
 
-// Expiry counts the expired dispatches of an hour, a worker and a template.
+// Expiry counts an hour's expired dispatches of a worker and a template.
 type Expiry struct {
-	Hour   task.Instant // its beginning
+	Hour   task.Instant
 	Worker int64
 	DefID  int64
 	Count  int
-	Last   task.Instant // when the last of them expired
+	Last   task.Instant
 }

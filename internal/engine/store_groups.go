@@ -6,12 +6,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// GroupRows put failures into groups of the inbox, in the transaction that stores them, and into its outbox those that
-// others wait for.
+// GroupRows put failures into groups of the inbox, and awaited ones into its outbox, in the transaction that stores
+// them.
 type GroupRows interface {
-	// AddTally stores new groups, and changes of the counts of groups; groups that exist are left as they are. Changes
-	// of their counts never conflict with each other. An empty tally sends no statement.
+	// AddTally stores new groups, keeps existing ones, and changes counts without conflicts. An empty tally sends no
+	// statement.
 	AddTally(ctx context.Context, tx Tx, t *deadletter.Tally) error
-	// AddSends stores sends, such as those of tasks that were made of messages and have failed for good.
+	// AddSends stores sends, such as those of failed tasks made of messages.
 	AddSends(ctx context.Context, tx Tx, sends []deadletter.Send) error
 }

@@ -8,8 +8,8 @@ import (
 
 // LogStore keeps the logs of attempts.
 type LogStore interface {
-	// AddLog stores the log of an attempt, and deletes all but the last kept logs of its step, by their leases.
+	// AddLog stores a log, and deletes all but the last kept logs of its step, by lease.
 	AddLog(ctx context.Context, tx Tx, l *task.AttemptLog, kept int) error
-	// Logs returns the logs of a step in a committed state, the last lease first.
+	// Logs returns the logs of a step, the last lease first.
 	Logs(ctx context.Context, step task.ID) ([]task.AttemptLog, error)
 }

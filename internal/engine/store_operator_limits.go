@@ -6,17 +6,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// OperatorLimitStore keeps the limits that operators set, one for each target: those in force, and for a while those
-// that have ended. The permits of their steps are among those of GateStore, under task.PauseTarget.LimitNo.
+// OperatorLimitStore keeps operators' limits, one for each target, and ended ones for a while. GateStore has the
+// permits, under task.PauseTarget.LimitNo.
 type OperatorLimitStore interface {
-	// SaveLimit stores a limit instead of an earlier one of its target.
+	// SaveLimit replaces an earlier limit of the target.
 	SaveLimit(ctx context.Context, tx Tx, l *task.OperatorLimit) error
-	// LockLimits returns limits by their numbers, in force or ended, locked in the order of the numbers.
+	// LockLimits returns limits in force or ended, locked in the order of their numbers.
 	LockLimits(ctx context.Context, tx Tx, nos []int64) ([]task.OperatorLimit, error)
-	// DropLimits deletes up to limit limits that ended before a time, and returns how many.
+	// DropLimits deletes up to limit limits that ended before a time.
 	DropLimits(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
-	// OperatorLimits returns all limits of a committed state, up to limit, in the order of their targets; those in
-	// force first.
+	// OperatorLimits returns up to limit committed limits, those in force first, then by target.
 	OperatorLimits(ctx context.Context, limit int) ([]task.OperatorLimit, error)
 
 	// FindLimits is LockLimits of a committed state.
@@ -24,12 +23,10 @@ type OperatorLimitStore interface {
 
 	// Permits.
 
-	// AdoptPermits adds a permit for each step that is leased on one of the routes.
+	// AdoptPermits adds a permit for each leased step on the routes.
 	AdoptPermits(ctx context.Context, tx Tx, no int64, routes []int64) error
-	// DropPermits deletes permits.
 	DropPermits(ctx context.Context, tx Tx, permits []Permit) error
-	// DropPermitsOf deletes all permits of a limit.
 	DropPermitsOf(ctx context.Context, tx Tx, no int64) error
-	// HeldPermits counts the permits of limits of a committed state; those without any are left out.
+	// HeldPermits leaves out limits without permits.
 	HeldPermits(ctx context.Context, nos []int64) (map[int64]int, error)
 }

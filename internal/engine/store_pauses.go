@@ -6,17 +6,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// PauseStore keeps pauses, one for each target: those in force, and for a while those that have ended.
+// PauseStore keeps pauses, one for each target: those in force, and ended ones for a while.
 type PauseStore interface {
-	// SavePause stores a pause instead of an earlier one of its target.
+	// SavePause replaces an earlier pause of the target.
 	SavePause(ctx context.Context, tx Tx, p *task.Pause) error
 	// FindPause returns the pause of a target, in force or ended, locked, or nil.
 	FindPause(ctx context.Context, tx Tx, target task.PauseTarget) (*task.Pause, error)
 	// CountPauses counts the pauses in force, and those of a namespace among them.
 	CountPauses(ctx context.Context, tx Tx, namespace string) (all, of int, err error)
-	// DropPauses deletes up to limit pauses that ended before a time, and returns how many.
+	// DropPauses deletes up to limit pauses that ended before a time.
 	DropPauses(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
-	// Pauses returns all pauses of a committed state, up to limit: those in force in the order of their targets, then
-	// those that have ended, the latest first.
+	// Pauses returns up to limit pauses: those in force by target, then ended ones, latest first.
 	Pauses(ctx context.Context, limit int) ([]task.Pause, error)
 }

@@ -2,8 +2,8 @@ package engine
 
 import "context"
 
-// SettingsKeeper keeps the part of the configuration that the database's own views and functions need.
+// SettingsKeeper keeps numbers of the configuration for the database's views and functions.
 type SettingsKeeper interface {
-	// KeepSettings replaces the numbers that the views and functions use. It does nothing in a database that has none.
+	// KeepSettings does nothing in a database without views.
 	KeepSettings(ctx context.Context, settings map[string]int64) error
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Holder is the task that a unique key is bound to, and how long it guards the key.
+// Holder is the task bound to a unique key, and how long it guards the key.
 type Holder struct {
 	Task task.ID
-	// While are the phases in which the task guards the key.
+	// While are the phases in which it guards.
 	While []string
-	Until task.Instant // the key is free from then on; 0: no bound
+	Until task.Instant // end of the guard; 0: no bound
 }
 
-// Guardian is a Holder as the store finds it. State is the state of its task, "" if there is no such task.
+// Guardian is a stored Holder. State is "" if there is no task.
 type Guardian struct {
 	Holder
 	State task.State
 }
 
-// Guards reports whether the key is not free at a time.
+// Guards reports whether the key is taken at a time.
 func (g *Guardian) Guards(now task.Instant) bool {
 	return g.State != "" && task.Guards(g.While, g.State) && (g.Until == 0 || now < g.Until)
 }
@@ -38,22 +38,20 @@ type UniqueMove struct {
 	To   Holder
 }
 
-// UniqueStore stores unique keys. A key is bound to at most one task. It is free if that task no longer guards it,
-// which its own row says: no transaction that changes the state of a task looks at keys.
+// UniqueStore stores unique keys, each bound to at most one task. The task's row shows whether it guards the key, so
+// changes of tasks need not read keys.
 type UniqueStore interface {
-	// WithoutWaiting runs fn, which takes and moves keys in the transaction. Where another transaction holds one of them,
-	// or the task of one, the error is ErrKeyLocked; then nothing of fn was done, and the transaction can continue.
-	// Outside of it, the transaction waits for the other one.
+	// WithoutWaiting runs fn, which takes and moves keys. If another transaction holds a key or its task, fn is
+	// undone and the error is ErrKeyLocked; the transaction can continue. Elsewhere the transaction waits.
 	WithoutWaiting(ctx context.Context, tx Tx, fn func() error) error
-	// TakeUnique binds the keys that are free, each named once, and answers each in order: with the zero Guardian, or
-	// with the task that guards it. A key that is bound to a task without a row counts as free.
+	// TakeUnique binds the free ones of distinct keys, and answers in order: the zero Guardian, or the guarding task.
+	// A key of a task without a row is free.
 	TakeUnique(ctx context.Context, tx Tx, asks []UniqueAsk, now task.Instant) ([]Guardian, error)
-	// MoveUnique locks the tasks that keys are bound to, and binds the keys to others. It returns the keys that it has
-	// moved: those that were still bound to From.
+	// MoveUnique locks the bound tasks, and binds the keys to others. It returns the keys that were still bound to
+	// From.
 	MoveUnique(ctx context.Context, tx Tx, moves []UniqueMove) (map[KeyName]bool, error)
 	// DropUnique deletes up to limit keys whose period ended before a time.
 	DropUnique(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
-	// Guardians returns the tasks that unique keys are bound to, whether they guard them or not. A key that is not bound
-	// is left out.
+	// Guardians returns the tasks bound to unique keys, guarding or not.
 	Guardians(ctx context.Context, names []KeyName) (map[KeyName]Guardian, error)
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Submission is a request for one task: a run of the template Name, or of the single handler TaskType. Only one of Name
-// and TaskType may be set. Submit fills in Namespace and Meta.Priority.
+// Submission requests one task of either the template Name or the handler TaskType. Submit fills in Namespace and
+// Meta.Priority.
 type Submission struct {
 	Name      string
 	TaskType  string
-	Namespace string // "" is DefaultNamespace
-	Version   string // "" is the newest
+	Namespace string // default: DefaultNamespace
+	Version   string // default: the newest
 
 	Context  []byte // JSON
-	Priority string // a level's name or number; "" takes the template's, else medium
+	Priority string // a level's name or number; default: the template's, else medium
 	// Capabilities, Timeout and MaxRetries are for TaskType only.
 	Capabilities []string
 	Timeout      time.Duration
@@ -28,47 +28,42 @@ type Submission struct {
 	RunAt        task.Instant
 
 	IdempotencyKey string
-	// Unique is the rule by which another task may stand for this one; nil takes the template's.
+	// Unique is the rule by which an existing task may answer; default: the template's.
 	Unique        *task.Unique
 	CorrelationID string
-	Meta          task.Meta // its OrderingKey makes tasks run one after the other
+	Meta          task.Meta // tasks with one OrderingKey run one after the other
 
-	// Queued marks a submission through the queue API: back-pressure applies to it whatever its scope, and its receipt
-	// has the position of its first step.
+	// Queued marks a submission through the queue API: back-pressure always applies, and the receipt has a position.
 	Queued bool
-	// Caller is the name of the submission's API key, "" for none. Together with Meta.Initiator it identifies the user
-	// for back-pressure.
+	// Caller is the name of the API key. With Meta.Initiator it identifies the user for back-pressure.
 	Caller string
 }
 
-// DefaultNamespace is used where none is named.
+// DefaultNamespace is the namespace of requests that name none.
 const DefaultNamespace = "default"
 
-// draft is a checked submission: everything but the ID and the time.
-// It holds no rows and no locks, so that drafts of many callers can wait for one transaction.
+// draft is a checked submission. It holds no rows or locks, so that drafts of many callers can wait for one
+// transaction.
 type draft struct {
 	in       *Submission
 	template *task.Template
 	priority int
 	steps    []draftStep
-	hash     string // of the submission; "" without an idempotency key
+	hash     string // "" without an idempotency key
 	unique   *uniqueKey
-	place    int // position among the submissions of its call
+	place    int // position in its call
 }
 
-// unrouted is the route of a step that no worker runs.
 const unrouted = 0
 
-// draftStep is a step of the task to be created.
 type draftStep struct {
-	route       *task.Route // nil for a step that no worker runs
+	route       *task.Route // nil without a worker
 	priority    int
 	maxAttempts int
 	timeout     time.Duration
 	parents     int
 }
 
-// routeID is the number of its route.
 func (s *draftStep) routeID() int64 {
 	if s.route == nil {
 		return unrouted
@@ -76,9 +71,7 @@ func (s *draftStep) routeID() int64 {
 	return s.route.ID
 }
 
-// draft checks a submission and resolves its references. Problems are located below the pointer at.
-// Problems that need no store are found first, and alone: a submission with one is not looked up. The error is the
-// store's.
+// Problems are below the pointer at. Those that need no store come first, and alone. The error is the store's.
 func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, []task.Problem, error) {
 	problems := e.checkFields(in, at)
 	if len(problems) > 0 {
@@ -95,7 +88,7 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	if problem != nil {
 		return nil, check.One(problem), nil
 	}
-	// The spelling is kept, so that the answer shows what the caller wrote.
+	// The answer shows the caller's spelling.
 	if in.Priority != "" && in.Priority != e.PriorityName(level) {
 		in.Meta.Priority = in.Priority
 	}
@@ -123,7 +116,6 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	return d, nil, nil
 }
 
-// named returns the field with which the submission names its template.
 func (d *draft) named() string {
 	if d.template.Adhoc {
 		return "/task_type"
@@ -131,9 +123,8 @@ func (d *draft) named() string {
 	return "/name"
 }
 
-// draftStep resolves one step: its route, which is stored if it is new, and the number of
-// attempts and the timeout. For these two the submission comes first, then the template, then
-// the level of the priority.
+// draftStep stores a new route. Attempts and timeout come from the submission, else the template, else the priority's
+// level.
 func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	spec := &d.template.Steps[i]
 	priority := d.priority
@@ -178,8 +169,7 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	return nil
 }
 
-// findTemplate returns the template of a submission, or the problem with its name. The error is
-// the store's.
+// findTemplate returns the template, or the problem with its name. The error is the store's.
 func (e *Engine) findTemplate(ctx context.Context, in *Submission, at string) (*task.Template, *task.Problem, error) {
 	if in.TaskType != "" {
 		t, err := e.catalog.adhoc(ctx, in.Namespace, in.TaskType, e.cfg.Limits.Routes)
@@ -201,8 +191,7 @@ func (e *Engine) findTemplate(ctx context.Context, in *Submission, at string) (*
 			in.Namespace)}, nil
 }
 
-// levelOf returns the level of a task: that of the submission, else the template's, else
-// medium.
+// levelOf prefers the submission's level, then the template's, then medium.
 func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *task.Problem) {
 	if in.Priority == "" && t.Priority != nil {
 		return *t.Priority, nil
@@ -216,7 +205,6 @@ func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *tas
 	return level, nil
 }
 
-// checkContext checks a context against what its template needs of it.
 func (e *Engine) checkContext(t *task.Template, document []byte, at string) ([]task.Problem, error) {
 	if problems := e.checkEncoded(t, document, at); len(problems) > 0 {
 		return problems, nil
@@ -228,13 +216,11 @@ func (e *Engine) checkContext(t *task.Template, document []byte, at string) ([]t
 	return problems, err
 }
 
-// checkSchema checks a context against the template's input schema, if it has one. A missing
-// context is checked as null.
-// It can take long for a large context; it runs outside of any transaction.
+// A missing context is checked as null. The check can take long, outside of any transaction.
 func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]task.Problem, error) {
 	schema, err := e.catalog.schema(t, e.schemas)
 	if task.CodeOf(err) == task.Invalid {
-		// the template was registered under higher limits, or its row is damaged
+		// registered under higher limits, or damaged
 		return []task.Problem{{Location: at + "/name", Message: fmt.Sprintf("the input schema of the template %q, version "+
 			"%q, cannot be used (%v); register a new version", t.Name, t.Version, err)}}, nil
 	}
@@ -252,14 +238,13 @@ func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]ta
 }
 
 const (
-	// The limits of names and texts are in bytes, that of lists in entries.
+	// In bytes, and entries of lists.
 	maxName = task.MaxName
 	maxText = 1024
 	maxList = 32
 )
 
-// checkFields returns the problems of a submission that can be found without reading the store.
-// Every problem is reported, at the field's name in the API.
+// Locations are the API's field names.
 func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	var problems []task.Problem
 	bad := func(field, format string, args ...any) {
@@ -315,7 +300,7 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	return problems
 }
 
-// deadlineFault describes the fault of a deadline, "" for none.
+// deadlineFault returns "" for a valid deadline.
 func deadlineFault(in *Submission, now task.Instant) string {
 	switch at := in.Meta.Deadline; {
 	case at == 0:
@@ -330,8 +315,6 @@ func deadlineFault(in *Submission, now task.Instant) string {
 	return ""
 }
 
-// checkList returns the problems of a list of tags or capabilities: its length, empty entries,
-// and entries that are too long or have control characters.
 func checkList(at string, list []string) []task.Problem {
 	if len(list) > maxList {
 		return []task.Problem{{Location: at, Message: fmt.Sprintf("has %d entries; the limit is %d", len(list), maxList)}}

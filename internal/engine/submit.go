@@ -16,27 +16,23 @@ import (
 type Receipt struct {
 	ID      task.ID
 	State   task.State
-	Created bool  // false: the idempotency key or the unique key named an existing task
+	Created bool  // false: a key named an existing task
 	Err     error // *task.Error
-	// Unique is what its unique key did to the submission; nil without one, or if no other task has the key.
+	// Unique is the effect of the unique key; nil without one, or if no other task has it.
 	Unique *UniqueMatch
-	// Step is a copy of the first step as the transaction left it, for a task that a Queued submission created; else
-	// nil.
+	// Step is a copy of the stored first step of a Queued submission's new task; else nil.
 	Step *task.Step
 }
 
-// Submit stores tasks in one transaction and answers each in order. It blocks until they are durable.
+// Submit stores tasks durably in one transaction and answers in order.
 //
-// A submission that breaks a rule refuses the whole call with an Invalid error that lists every
-// problem, and nothing is stored. With itemErrors it gets its own answer and the others are
-// stored, and back-pressure decides about each separately. A submission whose idempotency key
-// was used for a different one always gets its own answer. TooLarge: more than
-// Limits.BatchItems submissions. Exhausted or Unavailable: back-pressure refuses them;
-// RetryAfter says when to try again. Unavailable also when another open transaction binds one
-// of the keys for longer than keyPatience.
+// An invalid submission refuses the whole call with an Invalid error that lists every problem. With itemErrors it
+// gets its own answer, the others are stored, and back-pressure decides about each. An idempotency key used for a
+// different submission always gets its own answer. TooLarge: more than Limits.BatchItems submissions. Exhausted or
+// Unavailable: back-pressure, with RetryAfter. Unavailable also when another open transaction binds a key for longer
+// than keyPatience.
 //
-// Submit changes its submissions: it fills in the namespace. It is safe for concurrent use;
-// concurrent calls share a transaction.
+// Submit fills in the namespaces. It is safe for concurrent use; concurrent calls share a transaction.
 func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
 	receipts, err := e.submit(ctx, subs, itemErrors)
 	if errors.Is(err, ErrReplaced) {
@@ -46,7 +42,7 @@ func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool)
 	return receipts, err
 }
 
-// submit is Submit without the second try after the database was replaced.
+// submit does not retry after the database was replaced.
 func (e *Engine) submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
 	receipts, drafts, err := e.drafts(ctx, subs, itemErrors)
 	if err != nil || len(drafts) == 0 {
@@ -74,15 +70,13 @@ func (e *Engine) submit(ctx context.Context, subs []Submission, itemErrors bool)
 }
 
 const (
-	// keyPause is the wait before a submission asks again for a locked key. It doubles each time, up to
-	// longestKeyPause; keyPatience bounds the total wait.
+	// keyPause is the wait for a locked key. It doubles up to longestKeyPause; keyPatience bounds the total.
 	keyPause        = 10 * time.Millisecond
 	longestKeyPause = 500 * time.Millisecond
 	keyPatience     = 15 * time.Second
 )
 
-// storeDrafts stores the drafts of one call together with those of others. When an open transaction binds one of its
-// keys, the call waits here, where it does not delay other calls.
+// A call with a locked key waits here, where it delays no others.
 func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, error) {
 	pause := keyPause
 	for waited := time.Duration(0); ; waited += pause {
@@ -102,8 +96,7 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 	}
 }
 
-// drafts checks submissions and prepares their rows. With itemErrors, those that break a rule are answered in the
-// receipts.
+// With itemErrors, the receipts have the faults of invalid submissions.
 func (e *Engine) drafts(ctx context.Context, subs []Submission,
 	itemErrors bool,
 ) (receipts []Receipt, drafts []*draft, err error) {
@@ -132,8 +125,8 @@ func (e *Engine) drafts(ctx context.Context, subs []Submission,
 	return receipts, drafts, nil
 }
 
-// CheckSubmissions returns for each submission why Submit would refuse it, nil if it would not; back-pressure,
-// idempotency keys and the number of routes aside. It stores nothing.
+// CheckSubmissions returns the reason for which Submit would refuse each submission, or nil, apart from
+// back-pressure, idempotency keys and the number of routes.
 func (e *Engine) CheckSubmissions(ctx context.Context, subs []Submission) []error {
 	errs := make([]error, len(subs))
 	for i := range subs {
@@ -153,7 +146,7 @@ func (e *Engine) checkSubmission(ctx context.Context, in *Submission, at string)
 	if problems := e.checkFields(in, at); len(problems) > 0 {
 		return problems, nil
 	}
-	t := &task.Template{} // of a task type: it has no rules
+	t := &task.Template{} // a task type has no rules
 	if in.TaskType == "" {
 		var problem *task.Problem
 		var err error
@@ -170,16 +163,13 @@ func (e *Engine) checkSubmission(ctx context.Context, in *Submission, at string)
 	return e.checkContext(t, in.Context, at)
 }
 
-// submitted is the result of one call.
 type submitted struct {
 	receipts []Receipt
-	locked   bool // nothing was stored: an open transaction is binding one of its keys
+	locked   bool // an open transaction is binding a key: nothing was stored
 }
 
-// runSubmits stores the drafts of many callers in one transaction. The order is fixed by what
-// can still refuse a draft: first the numbers of templates and routes, then the idempotency
-// keys, then the rows. The rows are inserted last, in the state that hand-offs to waiting polls
-// leave them in.
+// Refusals come first: numbers of templates and routes, idempotency keys, rows. Rows are inserted last, in the state
+// after hand-offs to polls.
 func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 	var total int
 	for _, c := range calls {
@@ -223,22 +213,20 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 	return out, err
 }
 
-// builder turns drafts into rows.
 type builder struct {
 	u     *unit
 	tasks []*task.Task
 	steps []*task.Step
 	keys  map[KeyName]*heldKey
-	// The unique keys that the drafts ask for, the IDs of drafts with one, and the key that answers those drafts whose
-	// receipts lack the state of the task.
+	// The requested unique keys, the IDs of drafts with one, and the key that answers the drafts whose receipts lack
+	// the task's state.
 	unique map[KeyName]*uniqueSlot
 	ids    map[*draft]task.ID
 	late   map[*draft]*uniqueSlot
 }
 
-// add creates the rows of a draft, unless its key, which takeKeys has requested, names an
-// existing task. The rows get their IDs in one run, so that the steps of a task lie next to
-// each other in the store.
+// takeKeys has looked for a task of the draft's key. IDs come in one run, so that a task's steps are adjacent in the
+// store.
 func (b *builder) add(d *draft) (r Receipt, err error) {
 	u, ids := b.u, b.u.e.store.IDs()
 	var id task.ID
@@ -284,10 +272,9 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	return Receipt{ID: id, State: t.State, Created: true, Unique: r.Unique}, nil
 }
 
-// show adds the first steps to the receipts of Queued submissions. The steps are copied, because the store may continue
-// to use the originals.
+// The store may continue to use the original steps, so show copies them.
 func (b *builder) show(calls [][]*draft, out []submitted) {
-	next := 0 // of b.steps: those of a task follow each other, in the order of the receipts
+	next := 0 // in b.steps a task's steps are adjacent, in the order of the receipts
 	for i, c := range calls {
 		for j, d := range c {
 			if out[i].locked {
@@ -306,7 +293,7 @@ func (b *builder) show(calls [][]*draft, out []submitted) {
 	}
 }
 
-// begin makes a step without parents ready, or lets it wait for run_at, or for the engine to look at it at once.
+// begin makes a step ready, or schedules it for run_at or the engine.
 func (b *builder) begin(t *task.Task, s *task.Step, def *task.Template) error {
 	if at := max(t.RunAt, b.u.now); at > b.u.now || def.Controlled && def.Spec(s).Special() {
 		s.Schedule(at)

@@ -8,22 +8,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// PreparedSubmit is a call of Submit that has been checked and admitted, for a transaction that the caller begins.
+// PreparedSubmit is a checked and admitted call of Submit, for the caller's transaction.
 type PreparedSubmit struct {
 	entry    *reservation
-	receipts []Receipt // of the last run of the transaction
-	refused  []Receipt // of all submissions: those that break a rule have their errors
+	receipts []Receipt // of the last run
+	refused  []Receipt // of all submissions, with the errors of invalid ones
 }
 
-// PrepareSubmit checks submissions, stores the templates and routes that they need, and counts
-// them as under way until Release is called. It must not be called inside Write: it may begin a
-// transaction itself. One submission that breaks a rule refuses all. Its errors are those of
-// Submit.
+// PrepareSubmit checks submissions, stores their templates and routes, and counts them as under way until Release. It
+// must not be called inside Write, because it may begin a transaction. One invalid submission refuses all. Its errors
+// are those of Submit.
 func (e *Engine) PrepareSubmit(ctx context.Context, subs []Submission) (*PreparedSubmit, error) {
 	return e.prepareSubmit(ctx, subs, false)
 }
 
-// prepareSubmit is PrepareSubmit. With itemErrors a submission that breaks a rule refuses itself alone.
+// With itemErrors an invalid submission refuses only itself.
 func (e *Engine) prepareSubmit(ctx context.Context, subs []Submission, itemErrors bool) (*PreparedSubmit, error) {
 	refused, drafts, err := e.drafts(ctx, subs, itemErrors)
 	if err != nil {
@@ -36,7 +35,7 @@ func (e *Engine) prepareSubmit(ctx context.Context, subs []Submission, itemError
 	return &PreparedSubmit{entry: entry, refused: refused}, nil
 }
 
-// Release ends a call of PrepareSubmit, once; err is the result of the transaction.
+// Release ends PrepareSubmit, once; err is the result of the transaction.
 func (p *PreparedSubmit) Release(err error) {
 	if err != nil {
 		p.receipts = nil
@@ -44,11 +43,9 @@ func (p *PreparedSubmit) Release(err error) {
 	p.entry.release(p.receipts)
 }
 
-// SubmitIn stores prepared submissions in a transaction that the caller has begun, and answers
-// each in order. The tasks exist if that transaction is committed. It may be called once in
-// each run of the transaction. ErrReplaced means that the templates are missing because the
-// database was replaced: prepare again. Unlike Submit it waits for a locked key inside the
-// transaction, because the caller's transaction is open anyway.
+// SubmitIn stores prepared submissions in the caller's transaction, and answers in order. It may be called once in
+// each run. ErrReplaced: the database was replaced, so prepare again. It waits for a locked key, because the
+// transaction is open anyway.
 func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Receipt, error) {
 	drafts := p.entry.admitted
 	if len(drafts) == 0 {
@@ -73,12 +70,12 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 		if len(b.tasks) == 0 {
 			return nil
 		}
-		if u.external { // the survey may have passed by the time of the commit
+		if u.external { // the survey may have passed by the commit
 			for _, t := range b.tasks {
 				mustWatch(u, t, task.Errored)
 			}
 		}
-		if err := u.ready.pass(u.queues); err != nil { // before the store continues to use the steps
+		if err := u.ready.pass(u.queues); err != nil { // before the store reuses the steps
 			return err
 		}
 		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
@@ -91,7 +88,7 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 }
 
 // SubmitWithin is Submit in a transaction that write begins or joins: write runs its argument there, and returns the
-// result of the transaction. It runs a second time when the database was replaced meanwhile.
+// result. It runs again if the database was replaced.
 func (e *Engine) SubmitWithin(ctx context.Context, subs []Submission,
 	write func(submit func(context.Context, Tx) error) error,
 ) ([]Receipt, error) {
@@ -121,9 +118,8 @@ func (e *Engine) submitWithin(ctx context.Context, subs []Submission,
 	return receipts, nil
 }
 
-// SubmitEachWithin is SubmitWithin where a submission that breaks a rule, or whose key was used for another one, is
-// answered in its receipt, and the others are stored. submit returns a receipt for each submission, in the transaction.
-// Back-pressure refuses all or none: then write is not called.
+// SubmitEachWithin is SubmitWithin with the refusals of single submissions in their receipts. submit returns the
+// receipts, in the transaction. Back-pressure refuses all or none, before write.
 func (e *Engine) SubmitEachWithin(ctx context.Context, subs []Submission,
 	write func(submit func(context.Context, Tx) ([]Receipt, error)) error,
 ) error {

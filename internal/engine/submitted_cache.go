@@ -8,42 +8,38 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// submittedCache holds the most recent submissions of this process, so that a claim of their steps from the dispatcher
-// reads nothing from the store. The cached rows are unchanged since: a step that becomes ready again gets another key.
+// submittedCache holds the latest submissions of this process, so that a claim from the dispatcher need not read the
+// store. Cached rows are current: a step that is ready again has another key.
 type submittedCache struct {
-	// epoch grows whenever the cache is cleared: steps submitted before that may have been given to other processes
-	// since.
+	// epoch grows with each clear: other processes may have got earlier steps.
 	epoch atomic.Int64
 
 	mu    sync.Mutex
-	works map[task.ID]submittedStep // by step
+	works map[task.ID]submittedStep
 	steps map[task.ID][]task.ID
-	bytes int // of contexts
+	bytes int
 }
 
-// Bounds of the cache. The first steps submitted are the first to be claimed, so a full cache takes no more.
+// Bounds of the cache. The first steps are claimed first, so a full cache takes no more.
 const (
 	maxSubmittedSteps = 20_000
 	maxSubmittedBytes = 32 << 20
 )
 
-// submittedStep is a new step.
 type submittedStep struct {
 	Work
-	// first reports that this process offered the step before any other could.
+	// first: no other process offered the step before.
 	first bool
 }
 
 // submittedAge is how long after a step became ready no other process can have offered it.
 const submittedAge = sweepAge * 3 / 4
 
-// newSubmittedCache returns an empty cache.
 func newSubmittedCache() *submittedCache {
 	return &submittedCache{works: map[task.ID]submittedStep{}, steps: map[task.ID][]task.ID{}}
 }
 
-// put caches a copy of a new step, unless the cache was cleared since the epoch. Its task is shared with its
-// other steps.
+// put does nothing if the cache was cleared since the epoch. Steps of a task share its copy.
 func (s *submittedCache) put(w Work, epoch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +52,7 @@ func (s *submittedCache) put(w Work, epoch int64) {
 	s.bytes += len(w.Task.Context)
 }
 
-// offered records that steps were offered by now. Steps that other processes may have offered before are dropped: they
-// may have been processed already.
+// offered drops steps that other processes may have offered before: they may have run.
 func (s *submittedCache) offered(steps []Offered, now task.Instant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +72,6 @@ func (s *submittedCache) offered(steps []Offered, now task.Instant) {
 	}
 }
 
-// take returns a step with its task if the cache holds them as they were offered.
 func (s *submittedCache) take(as Offered, now task.Instant) (Work, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +83,6 @@ func (s *submittedCache) take(as Offered, now task.Instant) (Work, bool) {
 	return w.Work, w.Step.Key == as.Key && (w.first || w.Step.ReadyAt.Add(submittedAge) >= now)
 }
 
-// forget drops tasks that have changed.
 func (s *submittedCache) forget(tasks map[*task.Task]struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +94,6 @@ func (s *submittedCache) forget(tasks map[*task.Task]struct{}) {
 	}
 }
 
-// clear drops everything.
 func (s *submittedCache) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +103,7 @@ func (s *submittedCache) clear() {
 	s.bytes = 0
 }
 
-// drop removes all steps of a task: their shared rows are out of date together. The caller
-// holds mu.
+// The shared rows of a task's steps become outdated together. The caller holds mu.
 func (s *submittedCache) drop(id task.ID) {
 	for _, step := range s.steps[id] {
 		s.bytes -= len(s.works[step].Task.Context)
@@ -121,11 +112,10 @@ func (s *submittedCache) drop(id task.ID) {
 	delete(s.steps, id)
 }
 
-// leaseSubmitted makes a lease of a hold without reading the store. It reports false when the cache lacks data for the
-// lease.
+// leaseSubmitted reports false when the cache lacks data for the lease.
 func (g *dispatchQueue) leaseSubmitted(u *unit, h Hold, start bool) (Lease, bool) {
 	if u.e.catalog.limitsOn(h.Route) != nil {
-		return Lease{}, false // its limits are in the store
+		return Lease{}, false // the store has its limits
 	}
 	w, ok := g.submitted.take(h.Offered, u.now)
 	if !ok || w.Task.Meta.Limited || w.Step.Adopt(h.lease()) != nil {

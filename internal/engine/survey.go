@@ -11,24 +11,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The survey lets the staleness detector find tasks without reading all of them repeatedly, and without a row for a
-// task that ends in time. It reads each task once, in the order of IDs and hence of creation, at the age at which the
-// smallest threshold allows the first warning. A task that is still live gets a watch, which schedules its next check.
-// Most tasks have ended by the time the survey reads them.
+// The survey finds stale tasks without repeated reads, and without rows for tasks that end in time. It reads each
+// task once by ID, and so by creation, at the age at which the smallest threshold allows the first warning. A live
+// task then gets a watch for its next check; most have ended.
 
-// surveyNote is the key of the note that holds the survey's progress.
 const surveyNote = "staleness_survey"
 
 const (
-	// surveyWindow is how many tasks one window reads.
-	surveyWindow = 2000
-	// surveyWindows bounds the windows of one call.
+	surveyWindow  = 2000
 	surveyWindows = 10
 )
 
-// Survey reads the tasks that have become old since the last call, up to a bound. It reports
-// whether it has reached the last of them. It may be called by several processes; the progress
-// is then stored by each, and a task that is read twice gets the same watch.
+// Survey reads a bounded number of tasks that became old, and reports whether it has reached the end. Concurrent
+// processes store the same watches.
 func (e *Engine) Survey(ctx context.Context) (bool, error) {
 	smallest, err := e.smallestThreshold(ctx)
 	if err != nil || smallest == 0 {
@@ -56,18 +51,15 @@ func (e *Engine) Survey(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// surveyEdge is the first ID of the tasks that are too young for the survey: none of them can have a warning due in the
-// current millisecond.
+// Younger tasks have no warning in the current millisecond.
 func (e *Engine) surveyEdge(smallest time.Duration) task.ID {
 	warned := e.instant().Add(-smallest / 100 * task.WarningPercent)
 	return task.MakeID(task.SeqFloor(warned.Add(time.Millisecond).Time()), 0)
 }
 
-// justBelow is the last ID before an edge. It also holds for a store that keeps only the sequence of an ID: for that
-// store, the edge itself is a task's ID.
+// justBelow also holds for a store that keeps only the sequence of an ID: there the edge itself is a task's ID.
 func justBelow(edge task.ID) task.ID { return task.MakeID(edge.Seq()-1, math.MaxUint64) }
 
-// surveyed returns the ID up to which tasks were read under the thresholds in force.
 func (e *Engine) surveyed(ctx context.Context) (task.ID, error) {
 	text, err := e.noteStore.FindNote(ctx, surveyNote)
 	if err != nil {
@@ -84,13 +76,11 @@ func (e *Engine) surveyed(ctx context.Context) (task.ID, error) {
 	return id, nil
 }
 
-// thresholdsKey identifies the thresholds: watches are only valid under the thresholds that they were set under.
 func (e *Engine) thresholdsKey() string {
 	t := e.cfg.StalenessThresholds
 	return fmt.Sprintf("%s/%s/%s", t.WaitingForDependencies, t.WaitingForRetry, t.StepsInProcess)
 }
 
-// saveWatches stores the next checks of tasks, and the survey's progress.
 func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.ID) error {
 	var watches []Watch
 	for _, t := range live {
@@ -125,7 +115,6 @@ func watchesFeature() feature {
 	}
 }
 
-// mustWatch records that a live task has changed its state.
 func mustWatch(u *unit, t *task.Task, was task.State) {
 	if t.State.Settled() {
 		return
@@ -137,8 +126,7 @@ func mustWatch(u *unit, t *task.Task, was task.State) {
 	cc.unwatched[t] = was
 }
 
-// flushWatches gives a watch to tasks that the survey has passed without one, because they were in error, and to those
-// whose watch is too late for their new state.
+// flushWatches adds watches of tasks that the survey passed in error, or whose watch is too late for their new state.
 func (cc *caseChanges) flushWatches() error {
 	var watches []Watch
 	for t, was := range cc.unwatched {
@@ -162,8 +150,7 @@ func (cc *caseChanges) flushWatches() error {
 	return cc.u.e.watchStore.Watch(cc.u.ctx, cc.u.tx, watches)
 }
 
-// smallestThreshold returns the smallest threshold of any state and template; 0
-// when there is none.
+// smallestThreshold returns 0 when there is none.
 func (e *Engine) smallestThreshold(ctx context.Context) (time.Duration, error) {
 	least, err := e.lifecycles.smallest(ctx, e.store, e.cfg.StalenessThresholds)
 	if err != nil {
@@ -172,41 +159,36 @@ func (e *Engine) smallestThreshold(ctx context.Context) (time.Duration, error) {
 	return least, nil
 }
 
-// lifecycles caches the smallest threshold of the templates seen. A version of a template never changes, so each is
-// read once.
+// lifecycles caches the thresholds of templates, whose versions never change.
 type lifecycles struct {
 	mu          sync.Mutex
 	seen        int64
 	least, most time.Duration
-	duration    time.Duration // the longest max_duration
+	duration    time.Duration
 }
 
-// youngest is the lowest age at which the survey may have read a task; 0 before the thresholds are loaded.
+// youngest is the lowest age of surveyed tasks; 0 before the thresholds are loaded.
 func (l *lifecycles) youngest() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.least / 100 * task.WarningPercent
 }
 
-// longest returns the longest threshold of a template seen.
 func (l *lifecycles) longest() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.most
 }
 
-// longestDuration returns the longest max_duration of a template seen.
 func (l *lifecycles) longestDuration() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.duration
 }
 
-// templatePage is how many templates one read returns.
 const templatePage = 200
 
-// smallest returns the smallest threshold, after reading the templates that are new since the
-// last call. It holds mu during the reads, and keeps the old values when one fails.
+// smallest first reads new templates. It holds mu during the reads, and keeps the old values on an error.
 func (l *lifecycles) smallest(ctx context.Context, s ReadTemplates, global task.Thresholds) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

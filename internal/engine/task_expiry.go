@@ -9,9 +9,8 @@ import (
 )
 
 // giveUp puts a task in error that has taken too long, with its steps that run, wait for a worker or wait for a time.
-// An operator repairs it step by step. An act of the system records for each such step what was given up, and why;
-// earlier failures of the steps stay their last errors.
-// Steps that wait for their parents stay pending: they continue when the others are repaired.
+// An operator repairs it step by step. An act of the system records each step's wait and the cause; earlier failures
+// stay the last errors. Steps that wait for parents continue after the repair.
 func giveUp(u *unit, t *task.Task, f *task.Failure, cause string) error {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -35,13 +34,13 @@ func giveUp(u *unit, t *task.Task, f *task.Failure, cause string) error {
 	return nil
 }
 
-// GivenUp is the data of the act on a step (task.ActGiveUp): what the step waited for.
+// GivenUp is the data of the act on a step (task.ActGiveUp): its wait.
 type GivenUp struct {
-	ReadyAt ActTime `json:"ready_at,omitzero"` // since when it was ready
-	DueAt   ActTime `json:"due_at,omitzero"`   // when it would have become ready
+	ReadyAt ActTime `json:"ready_at,omitzero"`
+	DueAt   ActTime `json:"due_at,omitzero"`
 }
 
-// ActTime is a time in the data of an act, in the format that the database writes.
+// ActTime is a time in an act's data, in the database's format.
 type ActTime task.Instant
 
 // MarshalText implements encoding.TextMarshaler.
@@ -56,11 +55,10 @@ func (t *ActTime) UnmarshalText(text []byte) error {
 	return err
 }
 
-// actTime is the layout of an ActTime: UTC, in microseconds, so that texts sort like times.
+// actTime is UTC in microseconds, so that texts sort like times.
 const actTime = "2006-01-02T15:04:05.000000Z"
 
-// abandon puts an open step in error because its task has taken too long.
-// A step that waits for a time, or is ready, has no attempt to record; its act has what it waited for.
+// abandon puts an open step in error. A step without an attempt has its wait in the act.
 func abandon(u *unit, w Work, f *task.Failure, cause string) error {
 	s := w.Step
 	var waited GivenUp
@@ -95,8 +93,7 @@ func abandon(u *unit, w Work, f *task.Failure, cause string) error {
 	return nil
 }
 
-// cutOff is the record of a lease that ends because the task of its step has taken too long. It counts as a failure
-// only where the step had no other failure: the last error stays the one that an operator must look at.
+// cutOff is a failure only without an earlier one: operators must see the real last error.
 func cutOff(s *task.Step, now task.Instant, f *task.Failure) task.Attempt {
 	switch {
 	case s.State == task.StepAssigned:

@@ -10,36 +10,34 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TemplateStats is what became of the newest tasks of a template.
+// TemplateStats covers the newest tasks of a template.
 type TemplateStats struct {
 	Template *task.Template
-	Tasks    int // looked at
-	// Oldest and Newest are when the first and the last of them were submitted; 0 without any.
+	Tasks    int // examined
+	// Oldest and Newest are times of submission; 0 without tasks.
 	Oldest, Newest              task.Instant
 	Complete, Failed, Cancelled int
-	Took                        Spread // of those that are complete, from submission to end
+	Took                        Spread // of complete tasks, from submission to end
 	Steps                       []StepStats
 }
 
-// StepStats is how a step went in the tasks.
+// StepStats covers one step of the tasks.
 type StepStats struct {
 	Name string
-	// Begun, Complete and Failed count tasks in which the step was begun, is complete or was resolved, or is in error.
+	// Begun, Complete and Failed count tasks in which the step began, is complete or resolved, or is in error.
 	Begun, Complete, Failed int
-	// Attempts counts executions since the last reset, FailedAttempts those of them that did not complete the step and
-	// are over.
+	// Attempts counts executions since the last reset, FailedAttempts those that ended without completing the step.
 	Attempts, FailedAttempts int
 	Ran, Waited              Spread // of the last attempts
 }
 
-// Spread is how durations are spread; all 0 without any.
+// Spread is the distribution of durations; 0 without any.
 type Spread struct {
 	P50, P95, Max time.Duration
 }
 
-// TemplateStats looks at the newest tasks of a version of a template, up to limit of them; the last registered one when
-// version is "". It reads the steps of each. NotFound: there is no such template. Invalid: a limit outside of 1 to
-// Limits.PageItems.
+// TemplateStats reads up to limit newest tasks of a version, the latest for "", and their steps. NotFound: there is
+// no such template. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) TemplateStats(ctx context.Context, namespace, name, version string, limit int) (*TemplateStats,
 	error,
 ) {
@@ -64,7 +62,7 @@ func (e *Engine) TemplateStats(ctx context.Context, namespace, name, version str
 		}
 		for _, one := range tasks {
 			if one.DefID != t.DefID {
-				continue // registered under the same version with another content
+				continue // registered under this version with other content
 			}
 			out.count(one, &took)
 			steps, err := e.store.FindSteps(ctx, one.ID)
@@ -89,11 +87,9 @@ func (e *Engine) TemplateStats(ctx context.Context, namespace, name, version str
 	return out, nil
 }
 
-// statsPages bounds the pages of tasks that TemplateStats reads: a page may be short, because a list examines a bounded
-// number of rows.
+// statsPages bounds the pages read: they may be short, because a list examines a bounded number of rows.
 const statsPages = 5
 
-// count adds a task.
 func (s *TemplateStats) count(t *task.Task, took *[]time.Duration) {
 	if s.Tasks == 0 {
 		s.Newest = t.CreatedAt
@@ -113,7 +109,6 @@ func (s *TemplateStats) count(t *task.Task, took *[]time.Duration) {
 	}
 }
 
-// count adds a step of a task.
 func (s *StepStats) count(of *task.Step, ran, waited *[]time.Duration) {
 	done := of.State.Done()
 	if done {
@@ -139,7 +134,6 @@ func (s *StepStats) count(of *task.Step, ran, waited *[]time.Duration) {
 	}
 }
 
-// spread sorts durations.
 func spread(list []time.Duration) Spread {
 	slices.Sort(list)
 	return Spread{P50: quantile(list, 0.5), P95: quantile(list, 0.95), Max: quantile(list, 1)}

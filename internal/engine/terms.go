@@ -11,65 +11,55 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// All processes that share a store agree on where ready steps are handed out, in terms: in each term it is the store,
-// or a dispatcher with one certain content. A term is a note in the store, and so is the announcement of each process.
-// No process hands out anything in a term before all others have announced that they have left the terms before it, and
-// have stored the leases that only they knew. A process without an announcement for a while counts as ended, and stops
-// handing out before that.
+// Processes on one store agree in terms where ready steps are handed out: from the store, or from a dispatcher with a
+// certain content. The term and each process's announcement are notes. No process hands out steps in a term before
+// all others have announced that they left earlier terms, and have stored the leases that only they had. A process
+// whose announcement expires counts as ended, and stops handing out before that.
 
 const (
-	termPrefix   = "dispatch/term/"
-	memberPrefix = "dispatch/node/"
-	// dispatchPrefix is the common prefix of both.
-	dispatchPrefix = "dispatch/"
-	// memberForgotten is when the note of an ended process is deleted.
+	termPrefix      = "dispatch/term/"
+	memberPrefix    = "dispatch/node/"
+	dispatchPrefix  = "dispatch/"
 	memberForgotten = time.Minute
 )
 
-// term is the agreement on where steps are handed out.
 type term struct {
-	No int64 `json:"-"` // from 1; 0: there was none yet
-	// There means that the dispatcher hands out, with the Content.
+	No int64 `json:"-"` // from 1; 0: none yet
+	// There: the dispatcher hands out steps, with Content.
 	There bool `json:"there,omitempty"`
-	// Content is the dispatcher's own name for the content that it may hand out in this term or a later one; "" if it
-	// must be filled first.
+	// Content is the dispatcher's name for its content in this or a later term; "" if it must be filled first.
 	Content string `json:"content,omitempty"`
-	// Tainted is the term since which a process without a dispatcher works on the store: contents that were filled
-	// before are out of date.
+	// Tainted is the term since which a process without a dispatcher exists: earlier contents are outdated.
 	Tainted int64 `json:"tainted,omitempty"`
-	// Ever means that a dispatcher has handed out steps before.
+	// Ever: a dispatcher has handed out steps before.
 	Ever bool `json:"ever,omitempty"`
 }
 
-// member is the announcement of a process.
 type member struct {
-	// Term is the term in which it hands out steps, or waits to.
 	Term  int64        `json:"term"`
 	At    task.Instant `json:"at"`
-	Until task.Instant `json:"until"` // it counts as ended from then on
-	// Native means that it has no dispatcher.
+	Until task.Instant `json:"until"` // when it counts as ended
+	// Native: it has no dispatcher.
 	Native bool `json:"native,omitempty"`
 	// Sees is the content that it could hand out; "" for none.
 	Sees string `json:"sees,omitempty"`
-	// Filled is a content that it has filled, and FilledIn the term at that time.
+	// Filled is a content that it filled, in the term FilledIn.
 	Filled   string `json:"filled,omitempty"`
 	FilledIn int64  `json:"filled_in,omitempty"`
 }
 
-// sameAs reports whether two announcements are equal apart from times.
+// sameAs ignores times.
 func (m member) sameAs(o member) bool {
 	m.At, m.Until, o.At, o.Until = 0, 0, 0, 0
 	return m == o
 }
 
-// membership is the present term and the announcements of other processes.
 type membership struct {
 	term    term
-	members []member // those that have not ended
-	gone    []string // keys of notes that are no longer needed
+	members []member // live
+	gone    []string // keys of obsolete notes
 }
 
-// readMembership reads the membership from the notes.
 func readMembership(ctx context.Context, store NoteStore, own string, now task.Instant) (a membership, err error) {
 	notes, err := store.Notes(ctx, dispatchPrefix)
 	if err != nil {
@@ -106,11 +96,9 @@ func readMembership(ctx context.Context, store NoteStore, own string, now task.I
 	return a, nil
 }
 
-// termKey is the key of the note of a term.
 func termKey(no int64) string { return fmt.Sprintf("%s%019d", termPrefix, no) }
 
-// nextTerm returns the term that all members must enter: the present term if it still fits. joins means that me was not
-// a member until now.
+// nextTerm returns the term that all members must enter. joins: me was not a member before.
 func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 	want := a.term
 	native, there := me.Native, me.Sees
@@ -121,7 +109,7 @@ func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 			there = ""
 		}
 		if !a.term.There && me.At.Sub(m.At) > hold*2/3 {
-			there = "" // that process may have ended, and all would have to wait until that is certain
+			there = "" // that process may have ended, and all would wait to be certain
 		}
 	}
 	if native {
@@ -139,7 +127,7 @@ func (a membership) nextTerm(me member, joins bool, hold time.Duration) term {
 	return want
 }
 
-// valid reports whether a complete content is also up to date.
+// valid reports whether a complete content is current.
 func (a membership) valid(content string, me member) bool {
 	if content == "" {
 		return false
@@ -153,7 +141,6 @@ func (a membership) valid(content string, me member) bool {
 	return content == a.term.Content || filled(me)
 }
 
-// natives reports whether there are processes without a dispatcher.
 func (a membership) natives() bool {
 	for _, m := range a.members {
 		if m.Native {

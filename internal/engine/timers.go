@@ -14,13 +14,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The background loops of package upkeep call the verbs in this file. Each one handles a bounded batch and returns how
-// many it handled; fewer than the limit means that nothing more is due.
+// Each of upkeep's verbs handles a bounded batch and returns its size; fewer than the limit means that nothing more
+// is due.
 
-// FireTimers lets steps begin whose time has come: retries, snoozes, run_at. NextDue then
-// receives the time of the first one that is due before the next tick. It may run in several
-// processes at once, because Due skips rows that another transaction has locked. A *due.Error tells of steps that were
-// stepped over, here and in the two verbs below.
+// FireTimers begins steps whose time has come: retries, snoozes, run_at. NextDue receives the next time before the
+// next tick. Several processes may run it, because Due skips locked rows. A *due.Error lists steps skipped here and
+// in the two verbs below.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	n, err := e.stepLoop("timers", task.Timers, e.due.timers, func(u *unit, works []Work) error {
 		for _, w := range works {
@@ -44,27 +43,25 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// NextDue receives the earliest due time set in this process or found by FireTimers since the last receive, so that a
-// loop need not wait for its tick.
+// NextDue receives the earliest due time set here or found by FireTimers, so that a loop need not wait for its tick.
 func (e *Engine) NextDue() <-chan task.Instant { return e.waiters.nextDue }
 
 // ReapLeases ends expired leases:
 //
-//   - assigned, not started in time: back to its route, not charged;
+//   - assigned, not started in time: returned uncharged;
 //   - in progress beyond its time-out: failed, and retried if attempts remain;
-//   - expired while no process could receive heartbeats: kept for one more lease
+//   - expired while no process received heartbeats: kept for another lease
 //     period, so that an outage of the servers costs no attempt;
-//   - no heartbeat for the length of the lease: back to its route without a
-//     charge when it was lost early and without progress, else failed.
+//   - without heartbeat for the length of the lease: returned uncharged
+//     when lost early and without progress, else failed.
 //
-// Steps lost by one worker come back one after another; see Recovery. ReapDispatched handles leases that the dispatcher
-// granted.
+// Steps lost by one worker return one after another; see Recovery. ReapDispatched handles the dispatcher's leases.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 	return e.stepLoop("reap", task.Leases, e.due.leases, (*unit).reapAll).run(ctx, limit)
 }
 
-// ExpireTasks puts tasks in error whose deadline has passed, with their steps that run, wait for a worker or wait for a
-// time. Steps that wait for other steps stay as they are. An operator repairs the task step by step.
+// ExpireTasks puts tasks in error whose deadline has passed, with their steps that run, wait for a worker or wait for
+// a time; see giveUp.
 func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	loop := &dueLoop[*task.Task]{e: e, verb: "expire", rows: e.due.deadlines, handle: expireAll,
 		take: func(u *unit, limit int) ([]*task.Task, error) { return u.tx.Overdue(u.ctx, u.now, limit) },
@@ -80,7 +77,7 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	return loop.run(ctx, limit)
 }
 
-// expireAll puts tasks in error whose deadline has passed. Their rows are locked, and not loaded yet.
+// The rows of expireAll's tasks are locked, and not loaded yet.
 func expireAll(u *unit, tasks []*task.Task) (err error) {
 	var running []Family
 	for _, t := range tasks {
@@ -97,7 +94,7 @@ func expireAll(u *unit, tasks []*task.Task) (err error) {
 	if tasks, err = u.overdue(tasks); err != nil {
 		return err
 	}
-	slices.SortFunc(tasks, func(a, b *task.Task) int { // tasks with the same deadline come in any order
+	slices.SortFunc(tasks, func(a, b *task.Task) int { // equal deadlines come in any order
 		return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	if err := caseSlot.of(u).openExpired(tasks); err != nil {
@@ -111,8 +108,8 @@ func expireAll(u *unit, tasks []*task.Task) (err error) {
 	return nil
 }
 
-// overdue moves the deadlines of tasks that pauses or outages held back: their max_duration counts anew from the end of
-// the pause, as it does from the turn of an ordering key. It returns the other tasks.
+// overdue restarts the max_duration of tasks at the ends of pauses and outages that held them back, as at the turn of
+// an ordering key. It returns the other tasks.
 func (u *unit) overdue(tasks []*task.Task) ([]*task.Task, error) {
 	held := u.e.heldEver()
 	if held == nil {
@@ -146,7 +143,6 @@ func (u *unit) overdue(tasks []*task.Task) ([]*task.Task, error) {
 	return over, nil
 }
 
-// openExpired opens cases for tasks whose deadline has passed, in their current state.
 func (cc *caseChanges) openExpired(tasks []*task.Task) error {
 	var list []*opening
 	for _, t := range tasks {
@@ -164,7 +160,6 @@ func (cc *caseChanges) openExpired(tasks []*task.Task) error {
 	return cc.open(list)
 }
 
-// exceeded says which deadline a task has passed, and how long it was allowed to take.
 func exceeded(t *task.Task, l task.Lifecycle) (message string, allowed time.Duration, cause string) {
 	if t.SubmittersDeadline() {
 		at := t.DeadlineAt.Time().Format(time.RFC3339)
@@ -174,7 +169,7 @@ func exceeded(t *task.Task, l task.Lifecycle) (message string, allowed time.Dura
 	return "the task ran longer than its max_duration_minutes", l.MaxDuration, "max_duration_minutes exceeded"
 }
 
-// expire puts one task in error, or clears the deadline of a task that has settled meanwhile.
+// expire clears the deadline of a task that has settled meanwhile.
 func (u *unit) expire(t *task.Task) error {
 	u.rows.changedTask(t)
 	if t.State.Settled() {
@@ -190,11 +185,9 @@ func (u *unit) expire(t *task.Task) error {
 	return giveUp(u, t, f, cause)
 }
 
-// MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases expire in
-// the usual way, but those of steps that wait in the queue of a dead worker are long: such steps return
-// at once. It marks none until a newly opened engine has run long enough to receive their
-// heartbeats. It checks each worker again in the transaction, because a heartbeat may arrive in
-// between.
+// MarkDeadWorkers marks workers dead that missed their heartbeats, once this engine has run long enough to receive
+// them. Leases expire as usual, but steps in a dead worker's queue, with long leases, return immediately. The
+// transaction checks each worker again: a heartbeat may arrive.
 func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	now := e.instant()
 	if now < e.grace() {
@@ -210,7 +203,7 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	}
 	workers = slices.DeleteFunc(workers, func(w *task.Worker) bool { return w.State == task.WorkerDead || !silent(w) })
 	bury := func(w *task.Worker, _ task.Instant) error {
-		if silent(w) { // still
+		if silent(w) {
 			w.State, w.Load = task.WorkerDead, 0
 		}
 		return nil
@@ -242,9 +235,8 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	return n, cmp.Or(e.returnUndelivered(ctx, dead), stepped)
 }
 
-// Retain deletes rows that are older than the retention. It deletes up to Retention.BatchItems
-// rows of each kind, and returns the largest of these numbers; fewer than a batch means that
-// nothing more is old. Each kind has its own transactions: a *due.Error tells of those that fail.
+// Retain deletes up to Retention.BatchItems old rows of each kind, and returns the largest number; less than a batch
+// means the end. Each kind has its own transactions: a *due.Error lists failed ones.
 func (e *Engine) Retain(ctx context.Context) (n int, err error) {
 	r, now := e.cfg.Retention, e.instant()
 	within := func(drop func(context.Context, Tx) (int, error)) func(context.Context) (int, error) {
@@ -281,7 +273,7 @@ func (e *Engine) Retain(ctx context.Context) (n int, err error) {
 			return tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
 		}),
 	}
-	// cases first: a task is kept as long as it has one
+	// cases first: they keep tasks
 	kinds, err := e.due.retention.Read(e.Now(), len(drops), func(int) ([]string, error) {
 		return slices.Sorted(maps.Keys(drops)), nil
 	})

@@ -18,30 +18,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A worker presents a token for each lease that it received. Internally, a lease is identified by its number, which
-// orders the leases of a step and does not show who may use it. The token is the number, the time of the hand-out, and
-// a code over both and over step and worker, with a key that only the processes on one database know. A token can thus
-// be neither guessed nor used by another worker. It stays valid when the process that granted the lease restarts, and
-// nothing is stored for it.
+// A worker presents a token for each lease, because the lease's number does not authenticate. The token is the
+// number, the time of the hand-out, and a code over both, step and worker, with a key of the database. So it cannot
+// be guessed or used by another worker, survives restarts, and needs no storage.
 
 const (
-	// tokenKeyNote is the note that holds the key. It moves with the database.
+	// tokenKeyNote holds the key, which moves with the database.
 	tokenKeyNote = "token_key"
 	tokenKeySize = 32
-	// tokenCode is the number of bytes of the code in a token.
-	tokenCode = 12
-	// maxToken bounds the tokens that are decoded.
-	maxToken = 64
+	tokenCode    = 12
+	maxToken     = 64
 )
 
-// keyring holds the tokens of the database that this process uses. A database that takes its place may have another
-// key.
+// Another database may have another key.
 type keyring struct {
 	tokens  atomic.Pointer[tokens]
-	doubted atomic.Bool // the key must be read again before it is used
+	doubted atomic.Bool // read the key before its next use
 }
 
-// current returns the tokens in force. While a doubted key cannot be read, it returns the previous ones.
+// current returns the previous tokens while a doubted key cannot be read.
 func (k *keyring) current(w Writer, notes NoteStore) *tokens {
 	if k.doubted.Load() {
 		_ = k.load(context.Background(), w, notes) // on an error the next call reads it
@@ -49,9 +44,8 @@ func (k *keyring) current(w Writer, notes NoteStore) *tokens {
 	return k.tokens.Load()
 }
 
-// load reads the key, and creates it in a new database.
 func (k *keyring) load(ctx context.Context, w Writer, notes NoteStore) error {
-	k.doubted.Store(false) // a doubt from here on leads to another read
+	k.doubted.Store(false) // a later doubt leads to another read
 	key, err := tokenKey(ctx, w, notes)
 	if err != nil {
 		k.doubted.Store(true)
@@ -61,13 +55,12 @@ func (k *keyring) load(ctx context.Context, w Writer, notes NoteStore) error {
 	return nil
 }
 
-// tokens makes and reads the tokens of leases. It is safe for concurrent use.
+// tokens is safe for concurrent use.
 type tokens struct {
-	coders sync.Pool // of *coder
+	coders sync.Pool
 }
 
-// coder makes one token at a time. It keeps its buffers, so that making a token allocates
-// nothing.
+// coder makes one token at a time without allocations.
 type coder struct {
 	keyed hash.Hash
 	facts [16 + 3*8]byte
@@ -75,12 +68,11 @@ type coder struct {
 	text  [maxToken]byte
 }
 
-// newTokens returns the tokens under a key.
 func newTokens(key []byte) *tokens {
 	return &tokens{coders: sync.Pool{New: func() any { return &coder{keyed: hmac.New(sha256.New, key)} }}}
 }
 
-// make returns the token of a lease. It is valid until the next call.
+// The token is valid until the next call.
 func (c *coder) make(r LeaseRef) []byte {
 	facts := append(c.facts[:0], r.Step[:]...)
 	for _, n := range [...]int64{r.Worker, r.Token, int64(r.At)} {
@@ -94,17 +86,16 @@ func (c *coder) make(r LeaseRef) []byte {
 	return base64.RawURLEncoding.AppendEncode(text, code)
 }
 
-// tokenKey returns the store's key, and creates it if there is none.
 func tokenKey(ctx context.Context, w Writer, notes NoteStore) ([]byte, error) {
 	text, err := notes.FindNote(ctx, tokenKeyNote)
 	if err == nil && text == "" {
 		var fresh [tokenKeySize]byte
-		_, _ = rand.Read(fresh[:]) // never fails: it crashes the program instead
+		_, _ = rand.Read(fresh[:]) // never fails: it crashes instead
 		made := base64.RawStdEncoding.EncodeToString(fresh[:])
 		if err = w.Write(ctx, func(ctx context.Context, tx Tx) error {
 			return notes.FirstNote(ctx, tx, tokenKeyNote, made)
 		}); err == nil {
-			text, err = notes.FindNote(ctx, tokenKeyNote) // another process may have been first
+			text, err = notes.FindNote(ctx, tokenKeyNote) // another process may be first
 		}
 	}
 	if err != nil {
@@ -118,7 +109,7 @@ func tokenKey(ctx context.Context, w Writer, notes NoteStore) ([]byte, error) {
 	return key, nil
 }
 
-// given is the hand-out time of a lease according to its token: 0 where its number is itself a time.
+// given is the hand-out time in a token: 0 where the number is a time.
 func given(number int64, at task.Instant) task.Instant {
 	if task.CountedToken(number) {
 		return at
@@ -126,23 +117,20 @@ func given(number int64, at task.Instant) task.Instant {
 	return 0
 }
 
-// of returns the token of a lease.
 func (t *tokens) of(r LeaseRef) string {
 	c := t.coders.Get().(*coder)
 	defer t.coders.Put(c)
 	return string(c.make(r))
 }
 
-// isOf reports whether a token is that of a lease.
 func (t *tokens) isOf(r LeaseRef, token string) bool {
 	c := t.coders.Get().(*coder)
 	defer t.coders.Put(c)
 	return subtle.ConstantTimeCompare(c.make(r), []byte(token)) == 1
 }
 
-// read returns the lease of a worker's token. For a token that was not given to this worker for
-// this step, Token is 0, which is never in force. The comparison takes the same time for every
-// wrong code.
+// read returns Token 0, which is never in force, for a token not given to this worker for this step. The comparison
+// takes constant time.
 func (t *tokens) read(step task.ID, worker int64, token string) LeaseRef {
 	r := LeaseRef{Step: step, Worker: worker}
 	if len(token) > maxToken {
@@ -161,14 +149,14 @@ func (t *tokens) read(step task.ID, worker int64, token string) LeaseRef {
 	return r
 }
 
-// Token is the token of the lease on a step, for the worker that holds it.
+// Token returns the token of a step's lease for its worker.
 func (e *Engine) Token(s *task.Step) string {
 	return e.keys.current(e.store, e.noteStore).of(
 		LeaseRef{Step: s.ID, Worker: s.WorkerNo, Token: s.Token, At: given(s.Token, s.AssignedAt)})
 }
 
-// LeaseOf is the lease of a worker's token. A token that was not given to this worker for this step, in this database,
-// is treated like that of an unknown lease.
+// LeaseOf returns the lease of a worker's token. A token of another worker, step or database is like an unknown
+// lease.
 func (e *Engine) LeaseOf(step task.ID, worker int64, token string) LeaseRef {
 	return e.keys.current(e.store, e.noteStore).read(step, worker, token)
 }

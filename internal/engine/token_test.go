@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// Processes on one database have one key of tokens, no matter who makes it, and no other
-// database has that one.
+// Processes on one database share a key of tokens; other databases have others.
 func TestTokenKey(t *testing.T) {
 	t.Parallel()
 	shared := memstore.New(nil)
@@ -44,7 +43,7 @@ func TestTokenKey(t *testing.T) {
 	}
 }
 
-// A database that takes the place of another one brings its key along: nodes need no restart.
+// Another database brings its key along: nodes need no restart.
 func TestTokenKeyOfAReplacedDatabase(t *testing.T) {
 	t.Parallel()
 	shared := memstore.New(nil)

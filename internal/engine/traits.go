@@ -2,22 +2,20 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// trait is what a step, its task or its route has to do with features: a set of bits.
 type trait uint16
 
 const (
-	anything trait = 1 << iota // all have it
+	anything trait = 1 << iota
 
-	limitedTask   // steps may have to pass limits of the template
-	parentTask    // steps may have child tasks
-	childTask     // it is the child of a step
-	orderedTask   // it has an ordering key
-	intakeTask    // it was made of a message
-	checkedTask   // a step has stored a checkpoint
-	limitedRoutes // operators limit some routes
+	limitedTask // the template has limits
+	parentTask
+	childTask // child of a step
+	orderedTask
+	intakeTask    // made of a message
+	checkedTask   // with checkpoints
+	limitedRoutes // with limits of operators
 )
 
-// traitsOf returns the traits of a task.
 func traitsOf(t *task.Task) trait {
 	has := anything
 	if t.Meta.Limited {
@@ -41,7 +39,6 @@ func traitsOf(t *task.Task) trait {
 	return has
 }
 
-// routeTraits returns the traits that some route of the catalog has.
 func (c *catalog) routeTraits() (has trait) {
 	if c.limits.Load() != nil {
 		has |= limitedRoutes
@@ -49,7 +46,7 @@ func (c *catalog) routeTraits() (has trait) {
 	return has
 }
 
-// The features that are asked at a moment, in their order.
+// The kinds of features, in order.
 type (
 	draftedHook struct {
 		of trait
@@ -69,7 +66,6 @@ type (
 	}
 )
 
-// taskDrafted tells the features of a new task.
 func (k *kernel) taskDrafted(u *unit, t *task.Task, def *task.Template) {
 	has := traitsOf(t)
 	for i := range k.drafted {
@@ -79,7 +75,7 @@ func (k *kernel) taskDrafted(u *unit, t *task.Task, def *task.Template) {
 	}
 }
 
-// stepsReady gives steps that became ready to the features that may hold them back, and returns the others.
+// stepsReady returns the steps that no feature holds back.
 func (k *kernel) stepsReady(u *unit, steps []Work) (_ []Work, err error) {
 	for i := range k.ready {
 		if steps, err = k.ready[i](u, steps); err != nil {
@@ -89,7 +85,7 @@ func (k *kernel) stepsReady(u *unit, steps []Work) (_ []Work, err error) {
 	return steps, nil
 }
 
-// stepsQueued shows steps that are about to go to workers to the features that may park some.
+// stepsQueued lets features park steps that are about to go to workers.
 func (k *kernel) stepsQueued(u *unit, steps []Work) error {
 	for i := range k.queued {
 		if err := k.queued[i](u, steps); err != nil {
@@ -99,7 +95,6 @@ func (k *kernel) stepsQueued(u *unit, steps []Work) error {
 	return nil
 }
 
-// stepMoved tells the features of a step that has changed its state.
 func (k *kernel) stepMoved(u *unit, w Work, from task.StepState) {
 	has := traitsOf(w.Task) | u.e.catalog.routeTraits()
 	for i := range k.moved {
@@ -109,7 +104,6 @@ func (k *kernel) stepMoved(u *unit, w Work, from task.StepState) {
 	}
 }
 
-// taskLeft tells the features of a task that has changed its state.
 func (k *kernel) taskLeft(u *unit, d departure) {
 	has := traitsOf(d.task)
 	for i := range k.left {
@@ -119,7 +113,7 @@ func (k *kernel) taskLeft(u *unit, d departure) {
 	}
 }
 
-// attemptEnded tells the features of the end of an attempt, and returns whether one of them spares the step.
+// attemptEnded returns whether a feature spares the step.
 func (k *kernel) attemptEnded(u *unit, w Work, e ending) (spared bool, err error) {
 	has := traitsOf(w.Task)
 	for i := range k.ended {

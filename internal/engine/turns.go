@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Turns returns which process runs each loop that must run in one process only, by loop. It returns nil for a store
-// that belongs to one process, which runs all loops.
+// Turns returns the process that runs each exclusive loop; nil for a store of one process.
 func (e *Engine) Turns(ctx context.Context) ([]Turn, error) {
 	if e.cluster == nil {
 		return nil, nil

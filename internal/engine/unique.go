@@ -8,54 +8,50 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A submission with a rule of uniqueness has a unique key: a hash of the chosen fields of its context. At most one task
-// guards a key. A submission whose key is guarded is answered with that task, refused, or replaces the task if that has
-// not begun.
+// A unique key is a hash of chosen fields of a submission's context. The one task that guards a key answers a
+// submission with that key, refuses it, or is replaced if it has not begun.
 //
-// The row of a key says which task it is bound to, and the row of that task whether it still guards the key. So the key
-// is free in the transaction that ends the guard, and the verbs of the hot path need not know of it.
+// A key's row names the bound task, whose row shows whether it guards the key. So the transaction that ends the guard
+// frees the key, and the hot path need not read keys.
 
-// UniqueOutcome is what a unique key did to a submission.
+// UniqueOutcome is the effect of a unique key on a submission.
 type UniqueOutcome string
 
 // The outcomes.
 const (
-	UniqueReturned   UniqueOutcome = "returned"   // answered with the task that guards the key
-	UniqueRefused    UniqueOutcome = "refused"    // an error
-	UniqueReplaced   UniqueOutcome = "replaced"   // stored, and the task before it cancelled
-	UniqueSuperseded UniqueOutcome = "superseded" // another one took its place before it was stored
+	UniqueReturned   UniqueOutcome = "returned" // answered with the guarding task
+	UniqueRefused    UniqueOutcome = "refused"
+	UniqueReplaced   UniqueOutcome = "replaced"   // the earlier task is cancelled
+	UniqueSuperseded UniqueOutcome = "superseded" // replaced before it was stored
 )
 
-// UniqueOutcomes lists them.
+// UniqueOutcomes lists all outcomes.
 var UniqueOutcomes = []UniqueOutcome{UniqueReturned, UniqueRefused, UniqueReplaced, UniqueSuperseded}
 
-// UniqueCounts are numbers of submissions, in the order of UniqueOutcomes.
+// UniqueCounts counts submissions in the order of UniqueOutcomes.
 type UniqueCounts [4]int
 
-// UniqueMatch is what a unique key did to a submission, and by which rule.
+// UniqueMatch is the effect of a unique key on a submission, and the rule.
 type UniqueMatch struct {
 	Outcome UniqueOutcome
 	By      []string
-	// Holder is the task that guards the key, with the end of its guard. For UniqueReplaced it is the task that was
-	// cancelled.
+	// Holder is the guarding task, or for UniqueReplaced the cancelled one.
 	Holder Holder
-	// Begun: the task could not be replaced because it had begun.
+	// Begun: the task had begun, so it was not replaced.
 	Begun bool
 }
 
-// uniqueKey is the unique key of a draft, with its rule.
 type uniqueKey struct {
 	task.Unique
 	key string
 }
 
-// setUnique computes the unique key of a draft, if its submission or its template has a rule.
 func (d *draft) setUnique(at string) *task.Problem {
 	rule := d.in.Unique
 	if rule == nil {
 		rule = d.template.Unique
 	}
-	if rule.Off() || d.in.Meta.Child != nil { // another task must not stand for a child: its parent waits for it
+	if rule.Off() || d.in.Meta.Child != nil { // a parent waits for its own child, not for another task
 		return nil
 	}
 	k := &uniqueKey{Unique: rule.Resolved()}
@@ -67,8 +63,7 @@ func (d *draft) setUnique(at string) *task.Problem {
 	return nil
 }
 
-// knownDrafts returns the drafts that would create no task: their idempotency keys are known, or their unique keys are
-// guarded.
+// Known idempotency keys and guarded unique keys create no task.
 func (e *Engine) knownDrafts(ctx context.Context, drafts []*draft) (map[*draft]bool, error) {
 	known, err := e.knownKeys(ctx, drafts)
 	if err != nil {
@@ -100,22 +95,19 @@ func (e *Engine) knownDrafts(ctx context.Context, drafts []*draft) (map[*draft]b
 	return known, nil
 }
 
-// uniqueName is the name of a draft's unique key.
 func (d *draft) uniqueName() KeyName { return KeyName{d.template.Namespace, d.unique.key} }
 
-// uniqueSlot is a unique key in a transaction that stores submissions: the task that guards it, and the submissions
-// that ask for it.
 type uniqueSlot struct {
 	name   KeyName
-	before Guardian // guards the key since an earlier transaction; zero: none does
-	begun  bool     // before cannot be replaced any more
-	winner *draft   // gets the key; nil: before keeps it
-	// asking are the submissions that are not decided yet, in their order.
+	before Guardian // guards the key since earlier; zero: none
+	begun  bool     // before cannot be replaced
+	winner *draft   // nil: before keeps the key
+	// asking are the undecided submissions, in order.
 	asking []*draft
-	added  *task.Task // the task of winner, once it is made
+	added  *task.Task // winner's task, once made
 }
 
-// decide lets the submissions that ask for the key meet the one that has it, and each other.
+// decide lets the submissions meet the guarding task, and each other.
 func (s *uniqueSlot) decide() (winner *draft) {
 	winner = s.winner
 	for _, d := range s.asking {
@@ -128,7 +120,6 @@ func (s *uniqueSlot) decide() (winner *draft) {
 	return winner
 }
 
-// id returns the ID of the task that a draft with a unique key becomes.
 func (b *builder) id(d *draft) task.ID {
 	if d.in.IdempotencyKey != "" {
 		return b.keys[d.keyName()].bound.Task
@@ -144,7 +135,6 @@ func (b *builder) id(d *draft) task.ID {
 	return id
 }
 
-// holder is the task of a draft as the holder of its key.
 func (b *builder) holder(d *draft) Holder {
 	h := Holder{Task: b.id(d), While: d.unique.While}
 	if d.unique.Period > 0 {
@@ -153,8 +143,7 @@ func (b *builder) holder(d *draft) Holder {
 	return h
 }
 
-// askingSlots returns the unique keys that drafts ask for, as they are before these drafts. A draft whose idempotency
-// key names a task asks for none.
+// The slots show the keys before these drafts. A draft whose idempotency key names a task needs none.
 func (b *builder) askingSlots(drafts []*draft) ([]*uniqueSlot, error) {
 	var list []*uniqueSlot
 	slots := map[KeyName]*uniqueSlot{}
@@ -179,7 +168,7 @@ func (b *builder) askingSlots(drafts []*draft) ([]*uniqueSlot, error) {
 		s := slots[name]
 		if s == nil {
 			s = &uniqueSlot{name: name}
-			if earlier := b.unique[name]; earlier != nil { // of another call in this transaction
+			if earlier := b.unique[name]; earlier != nil { // of another call here
 				*s = *earlier
 			}
 			slots[name] = s
@@ -190,7 +179,7 @@ func (b *builder) askingSlots(drafts []*draft) ([]*uniqueSlot, error) {
 	return list, nil
 }
 
-// takeUnique decides which drafts get their unique keys, and binds them. Nothing is decided if it returns ErrKeyLocked.
+// With ErrKeyLocked nothing is bound.
 func (b *builder) takeUnique(drafts []*draft, patient bool) error {
 	if !slices.ContainsFunc(drafts, func(d *draft) bool { return d.unique != nil }) {
 		return nil
@@ -226,10 +215,9 @@ func (b *builder) takeUnique(drafts []*draft, patient bool) error {
 	return nil
 }
 
-// maxRaces bounds how often bindUnique begins again because other transactions were faster.
+// maxRaces bounds how often bindUnique restarts after faster transactions.
 const maxRaces = 10
 
-// bindUnique decides who gets the keys, and binds them in the store.
 func (b *builder) bindUnique(slots []*uniqueSlot) error {
 	for range maxRaces {
 		if err := b.askUnique(slots); err != nil {
@@ -246,7 +234,6 @@ func (b *builder) bindUnique(slots []*uniqueSlot) error {
 	return task.Errorf(task.Unavailable, "others submit under the same unique keys all the time")
 }
 
-// askUnique takes the keys that this transaction has not taken yet, each for the draft that gets it if it is free.
 func (b *builder) askUnique(slots []*uniqueSlot) error {
 	var asked []*uniqueSlot
 	var asks []UniqueAsk
@@ -270,7 +257,6 @@ func (b *builder) askUnique(slots []*uniqueSlot) error {
 	return nil
 }
 
-// lookAtHolders finds out which of the tasks that a draft wants to replace have begun.
 func (b *builder) lookAtHolders(slots []*uniqueSlot) error {
 	var wanted []*uniqueSlot
 	var ids []task.ID
@@ -295,8 +281,7 @@ func (b *builder) lookAtHolders(slots []*uniqueSlot) error {
 	return nil
 }
 
-// moveUnique moves keys to the drafts that get them instead of others. It returns those that were not where they
-// should have been, as if they had not been asked for.
+// moveUnique returns the keys moved elsewhere meanwhile, as if not requested.
 func (b *builder) moveUnique(slots []*uniqueSlot) (again []*uniqueSlot, err error) {
 	var moving []*uniqueSlot
 	var moves []UniqueMove
@@ -329,7 +314,7 @@ func (b *builder) moveUnique(slots []*uniqueSlot) (again []*uniqueSlot, err erro
 	return again, nil
 }
 
-// begun reports whether a task can no longer be replaced: a worker has, or had, one of its steps, or it is settled.
+// A task cannot be replaced once a worker has had one of its steps, or it is settled.
 func (b *builder) begun(id task.ID) (bool, error) {
 	u := b.u
 	t, err := u.rows.task(id)
@@ -342,18 +327,17 @@ func (b *builder) begun(id task.ID) (bool, error) {
 	}), err
 }
 
-// replace cancels a task whose unique key another one has got.
 func (b *builder) replace(old *Guardian, by task.ID) error {
 	u := b.u
 	t, err := u.rows.task(old.Task)
-	if err != nil || t == nil || t.State.Terminal() { // replaced by an earlier call of this transaction
+	if err != nil || t == nil || t.State.Terminal() { // replaced by an earlier call here
 		return err
 	}
 	cause := "replaced by the task " + by.String()
 	return u.end(t, System, cause+", submitted under the same unique key", cause)
 }
 
-// find returns the receipt of a draft that names an existing task by one of its keys, or the ID of its own task.
+// find returns the receipt for an existing task, or the ID of the draft's own task.
 func (b *builder) find(d *draft) (r Receipt, id task.ID, found bool, err error) {
 	if d.in.IdempotencyKey != "" {
 		if r, id, found, err = b.existing(d); err != nil || found {
@@ -372,7 +356,7 @@ func (b *builder) find(d *draft) (r Receipt, id task.ID, found bool, err error) 
 	if d.in.IdempotencyKey == "" {
 		return r, id, true, nil
 	}
-	// The idempotency key of a refused submission is free again; another one names the task of the answer.
+	// A refused submission frees its idempotency key; otherwise it names the answering task.
 	held, expires := b.keys[d.keyName()], b.expires()
 	if r.Err != nil {
 		expires = b.u.now
@@ -381,7 +365,6 @@ func (b *builder) find(d *draft) (r Receipt, id task.ID, found bool, err error) 
 	return r, id, true, b.u.e.keyStore.BindKey(b.u.ctx, b.u.tx, d.keyName(), held.bound, expires)
 }
 
-// duplicate answers a draft with the task that has its unique key.
 func (b *builder) duplicate(d *draft, s *uniqueSlot) Receipt {
 	m := &UniqueMatch{Outcome: UniqueReturned, Holder: s.before.Holder}
 	r := Receipt{ID: s.before.Task, State: s.before.State, Unique: m}
@@ -393,7 +376,7 @@ func (b *builder) duplicate(d *draft, s *uniqueSlot) Receipt {
 		}
 		b.late[d] = s
 	}
-	if d.unique == nil { // it has the idempotency key of one that was answered so
+	if d.unique == nil { // shares the idempotency key of one answered so
 		r.Unique = nil
 		return r
 	}
@@ -414,7 +397,7 @@ func (b *builder) duplicate(d *draft, s *uniqueSlot) Receipt {
 	return r
 }
 
-// holds marks a new task with its unique key, and returns what that replaced, nil for nothing.
+// holds marks a new task with its unique key, and returns the replaced one, if any.
 func (b *builder) holds(d *draft, t *task.Task) *UniqueMatch {
 	s, h := b.unique[d.uniqueName()], b.holder(d)
 	t.Meta.Unique = &task.UniqueMark{Key: d.unique.key, By: d.unique.By, While: h.While, Until: h.Until}
@@ -426,7 +409,6 @@ func (b *builder) holds(d *draft, t *task.Task) *UniqueMatch {
 	return &UniqueMatch{Outcome: UniqueReplaced, By: d.unique.By, Holder: s.before.Holder}
 }
 
-// completeReceipts adds the states of tasks that were made after the receipts that name them.
 func (b *builder) completeReceipts(drafts []*draft, receipts []Receipt) {
 	if len(b.late) == 0 || receipts == nil {
 		return

@@ -9,48 +9,43 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// unit is the unit of work of one transaction: the rows that the verb works on, each loaded once, and what is saved at
-// the end. Several items of a verb may touch the same task; they see each other's changes.
-//
-// Each part has its own type and file, and points to its unit.
+// unit is the unit of work of one transaction: rows are loaded once and saved at the end, so that items about one
+// task see each other's changes. Each part has its own type and file.
 type unit struct {
 	e *Engine
-	// ctx is the context of the transaction. A unit lives exactly as long as the function passed to Write, so keeping
-	// it here is the same as passing it to every method.
+	// A unit lives exactly as long as the function passed to Write, so storing ctx is like passing it.
 	ctx   context.Context
 	tx    Tx
 	now   task.Instant
-	key   string          // name of the API key of the transaction, "" without one
-	order task.Scheduling // in force when the transaction began
-	// external: the transaction ends elsewhere, and nobody here learns when.
+	key   string          // name of the API key, "" without one
+	order task.Scheduling // when the transaction began
+	// external: the transaction ends elsewhere, unobserved.
 	external bool
-	// queues: steps that became ready are left in the queue, where polls find them after the commit. A transaction of a
-	// caller may stay open for long.
+	// queues: ready steps go through the queue, where polls find them after the commit: a caller's transaction may
+	// stay open for long.
 	queues bool
 
-	rows     loadedRows       // unit_rows.go: steps and tasks, and which of them changed
-	records  newRecords       // unit_records.go: attempts, events and acts
-	verdicts verdicts         // tasks whose states do not follow from their steps alone
-	ready    readySteps       // handoff.go: steps that became ready, and the polls that receive them
-	leases   dispatchedLeases // unit_leases.go: leases and offers of the dispatcher
-	wake     wakeups          // unit_wake.go: waiters to wake after the commit
-	observed observed         // unit_observe.go: reports to the observer and to listeners
-	slots    [maxSlots]any    // slots.go: what each feature remembers
+	rows     loadedRows
+	records  newRecords
+	verdicts verdicts
+	ready    readySteps
+	leases   dispatchedLeases
+	wake     wakeups
+	observed observed
+	slots    [maxSlots]any // state of features
 }
 
-// verdicts are tasks whose states do not follow from the states of their steps alone.
+// verdicts are tasks whose states do not follow from their steps alone.
 type verdicts struct {
 	errored map[*task.Task]struct{} // in error, whatever their steps say
-	goOn    map[*task.Task]struct{} // not in error, although no step can go on yet
+	goOn    map[*task.Task]struct{} // not in error, although no step can continue yet
 }
 
-// err puts a task in error whatever its steps say.
 func (v *verdicts) err(t *task.Task) { v.errored = with(v.errored, t) }
 
-// keep keeps a task out of error: steps of it will go on by themselves.
+// keep keeps a task out of error: some steps will continue automatically.
 func (v *verdicts) keep(t *task.Task) { v.goOn = with(v.goOn, t) }
 
-// with adds a task to a set, which may be nil.
 func with(set map[*task.Task]struct{}, t *task.Task) map[*task.Task]struct{} {
 	if set == nil {
 		set = map[*task.Task]struct{}{}
@@ -59,8 +54,7 @@ func with(set map[*task.Task]struct{}, t *task.Task) map[*task.Task]struct{} {
 	return set
 }
 
-// newUnit returns an empty unit. tx is nil for a unit that only reports, such as that of a
-// claim from the cache of submitted steps.
+// tx is nil for a unit that only reports, such as a claim from the submitted cache.
 func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	if e.seals != nil && tx != nil {
 		tx = e.seals.Tx(tx)
@@ -74,19 +68,17 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	return u
 }
 
-// notBefore moves the unit's time past a time found in a row. Another process, whose clock is a little ahead, may have
-// written the row: the changes of this unit must not appear to precede it. A time far ahead comes from a damaged row
-// and must not spread to others.
+// notBefore moves the unit's time past a row's, written by a faster clock: later changes must not appear earlier. A
+// time far ahead comes from a damaged row and must not spread.
 func (u *unit) notBefore(at task.Instant) {
 	if at < u.now.Add(clockSlack) {
 		u.now = max(u.now, at)
 	}
 }
 
-// clockSlack is how far ahead the clock of another process may be.
+// clockSlack bounds how far ahead another process's clock may be.
 const clockSlack = time.Hour
 
-// moved records the change of a step's state from its former one.
 func (u *unit) moved(w Work, from task.StepState) {
 	u.rows.changedStep(w.Step)
 	if from == w.Step.State {
@@ -106,8 +98,8 @@ func (u *unit) moved(w Work, from task.StepState) {
 	}
 }
 
-// satisfied releases the dependants of a step that has just become complete or resolved manually: each has one open
-// parent fewer, and is ready when none is left.
+// satisfied releases the dependants of a completed or resolved step: each has one open parent fewer, and is ready
+// without any.
 func (u *unit) satisfied(w Work, t *task.Template) error {
 	w.Task.Progress(u.now)
 	spec := t.Spec(w.Step)
@@ -134,8 +126,7 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 	return nil
 }
 
-// start lets a pending step without open parents begin; see control.enter. Where its run_at is still to come, because
-// an operator resolved its parents early or its task had to wait for its turn, it waits for that.
+// start begins a step without open parents; see control.enter. It waits for a later run_at.
 func (u *unit) start(w Work) error {
 	if at := w.Task.RunAt; at > u.now {
 		return control{u}.putOff(w, at)
@@ -143,7 +134,6 @@ func (u *unit) start(w Work) error {
 	return control{u}.enter(w)
 }
 
-// evaluate brings the states of tasks in line with their steps.
 func (u *unit) evaluate() error {
 	u.rows.sorted = sorted(u.rows.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
 	if err := u.gatherUndecided(u.rows.sorted); err != nil {
@@ -157,7 +147,6 @@ func (u *unit) evaluate() error {
 	return nil
 }
 
-// gatherUndecided loads, in one read, the steps of tasks that may be in error.
 func (u *unit) gatherUndecided(tasks []*task.Task) error {
 	var families []Family
 	for _, t := range tasks {
@@ -168,9 +157,8 @@ func (u *unit) gatherUndecided(tasks []*task.Task) error {
 	return u.rows.gather(families)
 }
 
-// hasDue reports whether a task that would be in error has a step that is scheduled to be enqueued, or compensation
-// steps that begin as soon as its children are at rest. Without this check a task with two failed branches, one of them
-// under repair, would be in error until the timers have fired.
+// hasDue reports whether a task about to be in error has a scheduled step, or compensation that waits for its
+// children. Otherwise a task with two failed branches, one under repair, would be in error until the timers fire.
 func (u *unit) hasDue(t *task.Task) (bool, error) {
 	if _, goesOn := u.verdicts.goOn[t]; !t.Counts.Undecided() || goesOn {
 		return t.Counts.Undecided(), nil
@@ -179,7 +167,6 @@ func (u *unit) hasDue(t *task.Task) (bool, error) {
 	return slices.ContainsFunc(steps, (*task.Step).Scheduled), err
 }
 
-// reevaluate brings the state of a task in line with its steps.
 func (u *unit) reevaluate(t *task.Task) error {
 	if _, given := u.verdicts.errored[t]; given {
 		return nil
@@ -203,13 +190,11 @@ func (u *unit) reevaluate(t *task.Task) error {
 	return nil
 }
 
-// left records that a task has left a state for its own reason.
 func (u *unit) left(t *task.Task, was task.State, cause string) {
 	u.departed(departure{task: t, was: was, cause: cause})
 }
 
-// departed records that a task has left a state. It is the only place that notifies all followers of task states: the
-// history, waiting callers, the observer and listeners, and the features.
+// departed is the only place that notifies all followers of task states.
 func (u *unit) departed(d departure) {
 	t := d.task
 	ev := task.Event{TaskID: t.ID, At: u.now, From: d.was, To: t.State, Cause: d.cause}
@@ -222,8 +207,7 @@ func (u *unit) departed(d departure) {
 	u.e.kernel.taskLeft(u, d)
 }
 
-// sorted returns the rows of a set by ID, which is the order in which all transactions lock
-// them.
+// sorted returns rows by ID, the order in which all transactions lock them.
 func sorted[T any](set map[*T]struct{}, id func(*T) task.ID) []*T {
 	list := make([]*T, 0, len(set))
 	for v := range set {

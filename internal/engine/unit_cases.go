@@ -9,20 +9,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// caseChanges holds the cases that a unit opens or changes, and why.
-// It is a part of a unit; flush and save are called at the end of the transaction, in this order.
+// flush and then save run at the end of the transaction.
 type caseChanges struct {
 	u *unit
 
-	openings   []*opening                // become cases before the unit ends
-	recoveries map[*task.Task]string     // tasks that continue, and how they recovered
-	replayed   map[*task.Task]struct{}   // tasks that an operator replayed
-	unwatched  map[*task.Task]task.State // live tasks, and the state that they left
-	left       map[*task.Task]struct{}   // tasks with a failed step that may have nothing left but waits
+	openings   []*opening
+	recoveries map[*task.Task]string // tasks that continue, and their kind of recovery
+	replayed   map[*task.Task]struct{}
+	unwatched  map[*task.Task]task.State // live tasks and their former states
+	left       map[*task.Task]struct{}   // tasks with a failed step and perhaps only waits left
 
 	opened, changed, recurred []*task.Case
 
-	groups groupChanges // of the inbox
+	groups groupChanges
 }
 
 func casesFeature() feature {
@@ -49,23 +48,22 @@ func casesFeature() feature {
 
 var caseSlot = newSlot(func(u *unit) *caseChanges { return &caseChanges{u: u, groups: groupChanges{u: u}} })
 
-// opening is an occurrence to record: in a new case, or in the pending case of its task.
+// opening is an occurrence for a new case, or the pending case of its task.
 type opening struct {
 	task      *task.Task
-	state     task.State   // before the occurrence
-	since     task.Instant // since when the task was in it
+	state     task.State
+	since     task.Instant
 	reason    task.CaseReason
-	cause     task.CaseCause // "" takes it from the step that failed last
-	detail    string         // one sentence on the finding; "" likewise
-	threshold time.Duration  // for staleness_timeout
-	metadata  []byte         // of a new case
+	cause     task.CaseCause // default: from the step that failed last
+	detail    string         // one sentence; default likewise
+	threshold time.Duration
+	metadata  []byte
 
-	pending *task.Case // the task's, nil for a new one
-	opened  *task.Case // nil: the task has a pending case already
+	pending *task.Case // nil for a new case
+	opened  *task.Case // nil with a pending case
 }
 
-// recordedIn reports whether the pending case of a task already records this occurrence: the task is still stuck in
-// the same way. A failing step is recorded each time.
+// Each failing step is recorded.
 func (o *opening) recordedIn() bool {
 	c := o.pending
 	if o.cause == "" || o.cause != c.Cause || c.Recovery != nil {
@@ -74,9 +72,8 @@ func (o *opening) recordedIn() bool {
 	return o.cause == task.CauseNoWorker || o.task.StateAt <= c.OccurredAt
 }
 
-// open records stuck tasks, each with a snapshot of the task as it is now: in a new case, or as the latest occurrence
-// of its pending case. It loads the rows for all of them in one read.
-// The state shown is that before the occurrence, so it must be called before the task changes.
+// open adds snapshots to new or pending cases. It reads all rows together. The snapshot shows the state before the
+// occurrence, so call it before the task changes.
 func (cc *caseChanges) open(list []*opening) error {
 	list, err := cc.findPending(list)
 	if err != nil || len(list) == 0 {
@@ -111,9 +108,8 @@ func (cc *caseChanges) open(list []*opening) error {
 	return nil
 }
 
-// findPending finds the pending cases of tasks, and marks the tasks that will get one. It drops occurrences that the
-// pending case already records, and all but one occurrence per task.
-// The mark of a task tells whether it has one, without a query.
+// findPending finds pending cases by the marks of tasks, and marks those that will get one. It drops recorded
+// occurrences, and all but one per task.
 func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	var again []task.ID
 	of := map[task.ID]*opening{}
@@ -143,8 +139,7 @@ func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	return slices.DeleteFunc(list, func(o *opening) bool { return o.pending != nil && o.recordedIn() }), nil
 }
 
-// exhausted records that a task is in error because some of its steps failed for good.
-// The occurrence is recorded in flush, when all steps of the transaction have their final states.
+// flush adds the occurrence, when all steps have their final states.
 func exhausted(u *unit, t *task.Task, was task.State, since task.Instant) {
 	if u.e.opensCase(t) {
 		cc := caseSlot.of(u)
@@ -152,13 +147,10 @@ func exhausted(u *unit, t *task.Task, was task.State, since task.Instant) {
 	}
 }
 
-// opensCase reports whether a stuck task gets an occurrence: where cases open automatically, and where the task already
-// has a pending case.
 func (e *Engine) opensCase(t *task.Task) bool {
 	return e.cfg.Cases.Enabled == settings.On || t.Meta.Case == task.HasPending
 }
 
-// flush records the occurrences of this transaction, and the recoveries in the cases of tasks that recovered.
 func (cc *caseChanges) flush() error {
 	if err := cc.open(cc.openings); err != nil {
 		return err
@@ -166,8 +158,7 @@ func (cc *caseChanges) flush() error {
 	return cc.noteRecoveries()
 }
 
-// save stores the cases of the unit. New ones come first: a case may be opened and changed in
-// one transaction.
+// save stores new cases first: a case may be opened and changed in one transaction.
 func (cc *caseChanges) save() error {
 	if len(cc.opened) > 0 {
 		if err := cc.u.e.caseRows.AddCases(cc.u.ctx, cc.u.tx, cc.opened); err != nil {
@@ -187,8 +178,7 @@ func (cc *caseChanges) save() error {
 	return nil
 }
 
-// update applies a change to a loaded case, and adds the act for it. Conflict: the case is not
-// as expected, or it would be re-opened beside another pending one.
+// update changes a loaded case, with an act. Conflict: the case is not as expected, or another is pending.
 func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) error {
 	if err := ch.Expect.Check(c.Seen()); err != nil {
 		return err
@@ -205,8 +195,7 @@ func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) er
 	return nil
 }
 
-// load returns a case with its task. It reads the case after locking the task: no transaction can change the case
-// without changing the task.
+// load reads the case after locking its task, without which no transaction changes it.
 func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
 	c, err := cc.u.e.caseRows.Case(cc.u.ctx, cc.u.tx, id)
 	if err != nil {
@@ -228,8 +217,8 @@ func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
 	return t, c, err
 }
 
-// change changes a case and marks its task.
-// TooLarge: the metadata would exceed Limits.PayloadBytes. The counts of the case's group change with its state.
+// change changes a case and marks its task. TooLarge: the metadata exceeds Limits.PayloadBytes. The group's counts
+// follow.
 func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (task.Act, error) {
 	was := c.Status
 	act, err := c.Change(ch, cc.u.now)
@@ -253,7 +242,6 @@ func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (t
 	return act, nil
 }
 
-// pending is 1 for a case that counts as open.
 func pending(r task.Resolution) int64 {
 	if r == task.CasePending {
 		return 1
@@ -261,7 +249,6 @@ func pending(r task.Resolution) int64 {
 	return 0
 }
 
-// pendingCase returns the ID of a task's pending case, zero for none.
 func pendingCase(u *unit, t *task.Task) (task.ID, error) {
 	if t.Meta.Case != task.HasPending {
 		return task.ID{}, nil

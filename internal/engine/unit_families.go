@@ -2,17 +2,14 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// A verb over many items first loads the families of all of them, in one query for a store that is a round trip away.
-// Later calls find the steps loaded.
+// One query loads all families of a verb's items, for a store a round trip away.
 
-// stepKey identifies a step within its task.
 type stepKey struct {
 	task    task.ID
 	ordinal int
 }
 
-// gather loads and locks the steps of families that are not loaded yet.
-// Rows that are loaded already keep their state in this transaction: see internStep.
+// gather loads and locks missing steps. Loaded rows keep their state in this transaction: see internStep.
 func (lr *loadedRows) gather(of []Family) error {
 	var missing []Family
 	for _, f := range of {
@@ -41,7 +38,6 @@ func (lr *loadedRows) gather(of []Family) error {
 	return nil
 }
 
-// worksOf returns the steps of families, without their tasks.
 func worksOf(families [][]*task.Step) []Work {
 	var works []Work
 	for _, steps := range families {
@@ -52,7 +48,6 @@ func worksOf(families [][]*task.Step) []Work {
 	return works
 }
 
-// gathered reports whether all steps of a family are loaded.
 func (lr *loadedRows) gathered(f Family) bool {
 	if f.Ordinals == nil {
 		_, ok := lr.families[f.Task]
@@ -66,8 +61,6 @@ func (lr *loadedRows) gathered(f Family) bool {
 	return true
 }
 
-// siblings returns the steps of a family, locked.
-// A step that does not exist is left out.
 func (lr *loadedRows) siblings(f Family) ([]*task.Step, error) {
 	if err := lr.gather([]Family{f}); err != nil {
 		return nil, err
@@ -84,8 +77,6 @@ func (lr *loadedRows) siblings(f Family) ([]*task.Step, error) {
 	return steps, nil
 }
 
-// gatherTasks loads whole tasks: each with all of its steps.
-// Unknown tasks are left out.
 func (lr *loadedRows) gatherTasks(ids []task.ID) error {
 	families := make([]Family, len(ids))
 	for i, id := range ids {
@@ -107,7 +98,6 @@ func (lr *loadedRows) gatherTasks(ids []task.ID) error {
 	return err
 }
 
-// children returns the direct dependants of a step, parents its direct dependencies.
 func (lr *loadedRows) children(s *task.Step) (Family, error) {
 	t, err := lr.template(s.DefID)
 	if err != nil {
@@ -116,7 +106,6 @@ func (lr *loadedRows) children(s *task.Step) (Family, error) {
 	return family(s, t.Spec(s).Children), nil
 }
 
-// parents returns the direct dependencies of a step.
 func (lr *loadedRows) parents(s *task.Step) (Family, error) {
 	t, err := lr.template(s.DefID)
 	if err != nil {
@@ -125,8 +114,7 @@ func (lr *loadedRows) parents(s *task.Step) (Family, error) {
 	return family(s, t.Spec(s).Parents), nil
 }
 
-// family returns steps of a step's task, by their index in the template.
-// Ordinals begin at 1, indices at 0.
+// family takes indices in the template. Ordinals begin at 1, indices at 0.
 func family(s *task.Step, indices []int) Family {
 	f := Family{Task: s.TaskID, Ordinals: make([]int, len(indices))}
 	for i, n := range indices {
@@ -135,7 +123,6 @@ func family(s *task.Step, indices []int) Family {
 	return f
 }
 
-// gatherAll loads one family of each step: its children, or its parents.
 func (lr *loadedRows) gatherAll(steps []*task.Step, of func(*task.Step) (Family, error)) error {
 	var families []Family
 	for _, s := range steps {

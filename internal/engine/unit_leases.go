@@ -4,37 +4,32 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A unit of work corrects steps that the dispatcher has leased: a step that is loaded as ready, and is leased there,
-// gets the state and the lease that it really has. If the verb changes the step, its row is saved with them; if not,
-// nothing is written.
+// A unit corrects steps that the dispatcher has leased: a step loaded as ready gets its real state and lease, saved
+// only with other changes.
 
-// dispatchedLeases holds the leases that the dispatcher granted on steps of a unit; empty without a dispatcher.
 type dispatchedLeases struct {
 	u *unit
 
-	cacheEpoch int64                   // epoch of the submitted cache when the transaction began
-	holds      map[task.ID]Hold        // holds that were read, by step
-	offered    map[*task.Step]Offered  // steps that were ready when they were loaded
-	applied    map[*task.Step]struct{} // those of them that a worker holds
-	newOffers  []Work                  // to be offered by the dispatcher
-	removals   []Removal               // to be removed from the dispatcher
+	cacheEpoch int64                   // epoch when the transaction began
+	holds      map[task.ID]Hold        // by step
+	offered    map[*task.Step]Offered  // steps ready when loaded
+	applied    map[*task.Step]struct{} // of those, steps held by a worker
+	newOffers  []Work
+	removals   []Removal
 }
 
-// offeredAs returns the offer of a ready step.
 func offeredAs(s *task.Step) Offered {
 	return Offered{Step: s.ID, Route: s.RouteID, Key: s.Key, Timeout: s.Timeout, Token: s.Token, Priority: s.Priority}
 }
 
-// ends reports whether the removal ends a hold.
 func (r Removal) ends(h Hold) bool { return h.Token <= r.Token || r.Left && h.Key == r.Key }
 
-// lease is the hold in the form in which a step adopts it.
 func (h Hold) lease() task.Holding {
 	return task.Holding{Worker: h.Worker, Token: h.Token, AssignedAt: h.AssignedAt, StartedAt: h.StartedAt, Until: h.Until,
 		Progress: h.Progress, Note: h.Note}
 }
 
-// putHold remembers a hold; the zero Hold for a step that is known not to be held.
+// The zero Hold marks a step as not held.
 func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {
 	if dl.holds == nil {
 		dl.holds = map[task.ID]Hold{}
@@ -42,7 +37,7 @@ func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {
 	dl.holds[id] = h
 }
 
-// noteOffer records how a loaded step was offered, and adopts the lease on it if there is one.
+// noteOffer records how a step was offered, and adopts its lease.
 func (dl *dispatchedLeases) noteOffer(s *task.Step) {
 	if !s.OnRoute() || !dl.u.e.queue.leasesElsewhere() {
 		return
@@ -56,10 +51,9 @@ func (dl *dispatchedLeases) noteOffer(s *task.Step) {
 	}
 }
 
-// apply gives a ready step its state under a lease.
 func (dl *dispatchedLeases) apply(s *task.Step, h task.Holding) {
 	if s.Adopt(h) != nil {
-		return // the step stays ready
+		return
 	}
 	dl.u.notBefore(max(s.AssignedAt, s.StartedAt))
 	as := dl.offered[s]
@@ -71,12 +65,11 @@ func (dl *dispatchedLeases) apply(s *task.Step, h task.Holding) {
 	dl.applied[s] = struct{}{}
 }
 
-// inForce reports whether a lease is in force, and adopts one that only its holder remembers: the dispatcher has lost
-// it, and no worker has received the step since. The lease belongs to the holder if the engine has read it from a
-// token; see Engine.LeaseOf.
+// inForce also adopts a lease that only its holder has: the dispatcher lost it, and no worker received the step
+// since. A token proves the holder; see Engine.LeaseOf.
 func (dl *dispatchedLeases) inForce(s *task.Step, ref LeaseRef) bool {
 	if s.HeldUnder(ref.Token) {
-		// After rows were lost, counted numbers are given out again.
+		// Lost rows lead to repeated counted numbers.
 		again := ref.At != 0 && task.CountedToken(ref.Token) && s.AssignedAt != ref.At
 		return !again && (ref.Worker == 0 || ref.Worker == s.WorkerNo)
 	}
@@ -85,23 +78,22 @@ func (dl *dispatchedLeases) inForce(s *task.Step, ref LeaseRef) bool {
 		return false
 	}
 	if _, ready := dl.offered[s]; !ready {
-		return false // it has become ready in this transaction
+		return false // ready since this transaction
 	}
-	dl.u.e.coordinator.noteServed() // this process serves the lease from now on
+	dl.u.e.coordinator.noteServed() // this process serves the lease now
 	at := task.Instant(ref.Token)
 	dl.apply(s, task.Holding{Worker: ref.Worker, Token: ref.Token, AssignedAt: at, StartedAt: at,
 		Until: dl.u.now.Add(dl.u.e.cfg.Leases.Lease())})
 	return s.HeldUnder(ref.Token)
 }
 
-// dispatchUpdate returns the changes of the transaction for the dispatcher.
 func (dl *dispatchedLeases) dispatchUpdate() dispatchUpdate {
 	f := dispatchUpdate{queued: dl.u.wake.queued}
 	for s, as := range dl.offered {
 		_, adopted := dl.applied[s]
 		_, dirty := dl.u.rows.dirtySteps[s]
 		if adopted && !dirty {
-			continue // it was only read
+			continue // only read
 		}
 		if adopted || !s.OnRoute() || s.Key != as.Key || s.Token != as.Token {
 			as.Token = max(as.Token, s.Token) // its holder in the dispatcher has lost it

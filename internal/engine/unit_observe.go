@@ -9,16 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// This file records the effects of a unit of work for the observer. Without an observer, each of these methods is one
-// comparison.
+// Without an observer, each of these methods is one comparison.
 
-// observed holds the reports of a unit to the observer and to listeners.
 type observed struct {
 	u *unit
 
-	commit    *Commit // nil: there is no observer
+	commit    *Commit // nil without an observer
 	recording bool    // the feed has listeners
-	// verb, began and repeats are for the commit: repeats counts the earlier runs that were not committed.
+	// repeats counts earlier runs without a commit.
 	verb    string
 	began   time.Time
 	repeats int
@@ -42,7 +40,6 @@ func observerFeature() feature {
 	}
 }
 
-// newCommit returns an empty Commit, or nil without an observer.
 func (e *Engine) newCommit() *Commit {
 	if e.observer == nil {
 		return nil
@@ -53,16 +50,14 @@ func (e *Engine) newCommit() *Commit {
 	return &Commit{PriorityName: e.PriorityName}
 }
 
-// reset empties a Commit and keeps its memory.
 func (c *Commit) reset() {
-	clear(c.Ended) // drops the pointers
+	clear(c.Ended)
 	clear(c.Transitions)
 	*c = Commit{PriorityName: c.PriorityName, Submitted: c.Submitted[:0], Handed: c.Handed[:0], Started: c.Started[:0],
 		Ended:   c.Ended[:0],
 		Settled: c.Settled[:0], TaskMoves: c.TaskMoves[:0], StepMoves: c.StepMoves[:0], Transitions: c.Transitions[:0]}
 }
 
-// startObserving returns the time, or the zero time without an observer.
 func (e *Engine) startObserving() time.Time {
 	if e.observer == nil {
 		return time.Time{}
@@ -70,15 +65,13 @@ func (e *Engine) startObserving() time.Time {
 	return e.now()
 }
 
-// observeFailure reports a transaction that was not committed.
 func (e *Engine) observeFailure(verb string, began time.Time, err error) {
 	if e.observer != nil {
 		e.observer.Failed(verb, e.now().Sub(began), err)
 	}
 }
 
-// observeCommit completes the Commit of a unit, reports it, and returns it to the pool: the
-// observer must not keep it.
+// The observer must not keep the Commit, which returns to the pool.
 func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 	c := u.observed.commit
 	if c == nil {
@@ -96,7 +89,6 @@ func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 	u.observed.commit = nil
 }
 
-// submitted records a new task.
 func (ob *observed) submitted(t *task.Task) {
 	ob.record(feed.TaskSubmitted, t, "", "")
 	if ob.commit != nil {
@@ -106,38 +98,35 @@ func (ob *observed) submitted(t *task.Task) {
 	}
 }
 
-// handed records a step that is about to be handed out.
 func (ob *observed) handed(s *task.Step, worker int64, start bool) {
 	if ob.commit == nil {
 		return
 	}
 	ob.commit.Handed = append(ob.commit.Handed, Handed{RouteID: s.RouteID, Worker: worker, Priority: s.Priority,
 		ReadyAt: s.ReadyAt})
-	if start { // the step's other fields still belong to the lease before
+	if start { // the step's other fields still belong to the earlier lease
 		ob.commit.Started = append(ob.commit.Started, Started{RouteID: s.RouteID, AssignedAt: ob.u.now})
 	}
 }
 
-// started records an attempt that begins.
 func (ob *observed) started(s *task.Step) {
 	if ob.commit != nil {
 		ob.commit.Started = append(ob.commit.Started, Started{RouteID: s.RouteID, AssignedAt: s.AssignedAt})
 	}
 }
 
-// refused records a call under a token that is not in force.
 func (ob *observed) refused() {
 	if ob.commit != nil {
 		ob.commit.Refused++
 	}
 }
 
-// completed records an attempt that ended in success, which has no row.
+// A success has no row.
 func (ob *observed) completed(w Work) {
 	if ob.commit == nil {
 		return
 	}
-	if w.Task.Meta.TraceParent == "" { // the usual case; and an attempt is large
+	if w.Task.Meta.TraceParent == "" { // usual case; an attempt is large
 		ob.commit.Ended = append(ob.commit.Ended, Ended{RouteID: w.Step.RouteID, Worker: w.Step.WorkerNo,
 			Priority: w.Step.Priority, Outcome: task.Completed, After: w.Step.State,
 			StartedAt: w.Step.StartedAt, Number: w.Step.Attempts})
@@ -148,9 +137,9 @@ func (ob *observed) completed(w Work) {
 	ob.ended(w, a)
 }
 
-// ended records an attempt that ended, with what a span needs if its task is traced.
+// ended includes data for a span if the task is traced.
 func (ob *observed) ended(w Work, a task.Attempt) {
-	if ob.commit == nil || a.Token == 0 { // a wait that was cut off is no attempt
+	if ob.commit == nil || a.Token == 0 { // a cut wait is no attempt
 		return
 	}
 	e := Ended{RouteID: w.Step.RouteID, Worker: a.WorkerNo, Priority: w.Step.Priority, Outcome: a.Outcome,
@@ -164,7 +153,6 @@ func (ob *observed) ended(w Work, a task.Attempt) {
 	ob.commit.Ended = append(ob.commit.Ended, e)
 }
 
-// left records a task that has left a state.
 func (ob *observed) left(t *task.Task, was task.State) {
 	if ob.commit == nil {
 		return
@@ -180,8 +168,7 @@ func (ob *observed) left(t *task.Task, was task.State) {
 	}
 }
 
-// moved records a step that changed to another state, from "" for a new one. Hand-outs, starts and ends of attempts are
-// recorded separately.
+// from is "" for a new step. Hand-outs, starts and ends of attempts are recorded separately.
 func (ob *observed) moved(w Work, from task.StepState) {
 	if ob.commit == nil {
 		return
@@ -192,23 +179,20 @@ func (ob *observed) moved(w Work, from task.StepState) {
 	}
 }
 
-// known records a submission that found its task already stored.
 func (ob *observed) known() {
 	if ob.commit != nil {
 		ob.commit.Known++
 	}
 }
 
-// unique records what unique keys did to n submissions.
 func (ob *observed) unique(outcome UniqueOutcome, n int) {
 	if ob.commit != nil {
 		ob.commit.Unique[slices.Index(UniqueOutcomes, outcome)] += n
 	}
 }
 
-// promoted records a step whose key has changed.
 func (ob *observed) promoted(s *task.Step, was int64) {
-	if ob.commit == nil || ob.u.order.Mode == task.Aging { // under Aging, a key of another order was replaced
+	if ob.commit == nil || ob.u.order.Mode == task.Aging { // under Aging, the old key had another order
 		return
 	}
 	if from, to := task.KeyLevel(was), task.KeyLevel(s.Key); from != to {
@@ -216,7 +200,6 @@ func (ob *observed) promoted(s *task.Step, was int64) {
 	}
 }
 
-// observeWorkersFailed reports workers whose state was changed to the one given.
 func (e *Engine) observeWorkersFailed(done []changedWorker, to task.WorkerState, reason string) {
 	if e.observer == nil {
 		return
@@ -228,14 +211,12 @@ func (e *Engine) observeWorkersFailed(done []changedWorker, to task.WorkerState,
 	}
 }
 
-// breaker records a circuit breaker that opened or closed.
 func (ob *observed) breaker(w *task.Worker) {
 	if ob.commit != nil {
 		ob.commit.Turned = append(ob.commit.Turned, BreakerTurned{Worker: w.ID, Name: w.Name, Open: w.BrokenAt != 0})
 	}
 }
 
-// caseOpened records a new case.
 func (ob *observed) caseOpened(t *task.Task, c *task.Case) {
 	ob.recordCase(feed.CaseBegun, t, c)
 	if ob.commit != nil {
@@ -243,21 +224,18 @@ func (ob *observed) caseOpened(t *task.Task, c *task.Case) {
 	}
 }
 
-// caseRecurred records another occurrence of a pending case.
 func (ob *observed) caseRecurred(t *task.Task, c *task.Case) {
 	if ob.commit != nil {
 		ob.commit.Recurred = append(ob.commit.Recurred, observedCase(t, c))
 	}
 }
 
-// observedCase is the report of a case's latest occurrence.
 func observedCase(t *task.Task, c *task.Case) CaseOpened {
 	return CaseOpened{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Cause: c.Cause, Class: c.Class,
 		OriginalState: c.OriginalState,
 		Parent:        t.Meta.TraceParent}
 }
 
-// caseResolved records a case that was resolved.
 func (ob *observed) caseResolved(t *task.Task, c *task.Case) {
 	ob.recordCase(feed.CaseEnded, t, c)
 	if ob.commit != nil {
@@ -267,8 +245,6 @@ func (ob *observed) caseResolved(t *task.Task, c *task.Case) {
 	}
 }
 
-// attemptTrace returns the trace context for the worker of a step that has just been handed out, "" when its task has
-// none.
 func (ob *observed) attemptTrace(w Work) string {
 	parent := w.Task.Meta.TraceParent
 	if parent == "" || ob.u.e.observer == nil {
@@ -295,7 +271,6 @@ func (c *catalog) NamesOfTemplate(def int64) *task.Template {
 	return t
 }
 
-// record records a change of a task by the transaction.
 func (ob *observed) record(kind feed.ChangeKind, t *task.Task, from task.State, cause string) {
 	if !ob.recording {
 		return
@@ -304,7 +279,6 @@ func (ob *observed) record(kind feed.ChangeKind, t *task.Task, from task.State, 
 		CorrelationID: t.CorrelationID, Tags: t.Meta.Tags, From: from, To: t.State, Cause: cause})
 }
 
-// recordCase records a change of a case by the transaction.
 func (ob *observed) recordCase(kind feed.ChangeKind, t *task.Task, c *task.Case) {
 	if !ob.recording {
 		return

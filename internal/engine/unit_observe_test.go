@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// notes is an observer that writes down in one line what each transaction did.
 type notes struct {
 	mu     sync.Mutex
 	lines  []string
@@ -80,7 +79,6 @@ func (*notes) AttemptTrace(parent string, _ task.ID, token int64) string {
 	return fmt.Sprintf("%s#%d", parent, token)
 }
 
-// took returns what was noted since it was asked last, and forgets it.
 func (n *notes) took() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -89,7 +87,6 @@ func (n *notes) took() []string {
 	return lines
 }
 
-// want compares what was noted.
 func (n *notes) want(t *testing.T, want ...string) {
 	t.Helper()
 	if got := n.took(); !slices.Equal(got, want) {
@@ -118,7 +115,7 @@ func settle(t *testing.T, e *engine.Engine, l engine.Lease, r engine.Result) {
 	}
 }
 
-// What came to nothing is not told: the store runs every transaction twice.
+// A rolled back run is not reported: the store runs every transaction twice.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	failure := &task.Failure{Message: "no", Retryable: true}
@@ -141,7 +138,7 @@ func TestObserver(t *testing.T) {
 			{Step: l.Step.ID, Token: 77}}); err != nil {
 			t.Fatal(err)
 		}
-		n.want(t, "start: refused 1") // said twice is begun once
+		n.want(t, "start: refused 1")
 		settle(t, e, l, engine.Result{Status: engine.ResultFailed, Failure: failure})
 		n.want(t, "settle: ended mail failed, waiting_for_retry")
 		tick(time.Hour)
@@ -158,7 +155,7 @@ func TestObserver(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			n := &notes{}
-			// a transaction in vain would send the poll to the queue
+			// a repeated transaction would send the poll to the queue
 			e, _ := newEngineOn(t, memstore.New(nil), engine.Options{Observer: n})
 			w := register(t, e, 1)
 			submit(t, e, engine.Submission{TaskType: "mail"})
@@ -168,7 +165,7 @@ func TestObserver(t *testing.T) {
 				_, _, err := e.Poll(t.Context(), w.ID, 1, time.Minute, true)
 				polled <- err
 			}()
-			synctest.Wait() // until the poll waits
+			synctest.Wait()
 			n.took()
 			submit(t, e, engine.Submission{TaskType: "mail"})
 			if err := <-polled; err != nil {

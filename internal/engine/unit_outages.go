@@ -10,28 +10,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// outageOutcomes is what a unit has to do with outages: failures and successes to count, ends of leases that may be
-// those of probes, and outages that open or close. It is empty where none is open and nothing fails.
+// outageOutcomes is a unit's effect on outages. A lease that ends may be a probe's.
 type outageOutcomes struct {
 	u *unit
 
 	failures  []burstFailure
-	successes map[int64]int // by route
-	ended     []endedLease  // on routes with an open outage
+	successes map[int64]int
+	ended     []endedLease // on routes with an open outage
 	failing   map[*task.Step]bool
 
-	changed bool // outages
+	changed bool
 }
 
 var outageSlot = newSlot(func(u *unit) *outageOutcomes { return &outageOutcomes{u: u} })
 
-// burstFailure is a failure to count. It names the fingerprint and says what people call it.
 type burstFailure struct {
 	route, group int64
 	title        string
 }
 
-// endedLease is the end of a lease on a route with an open outage.
 type endedLease struct {
 	route  int64
 	step   task.ID
@@ -64,7 +61,6 @@ func outagesFeature() feature {
 	}
 }
 
-// outageSucceeded counts a success, if there were failures on the route a moment ago.
 func outageSucceeded(u *unit, s *task.Step) {
 	if o := &u.e.outages; o.failing.Load() == 0 || !o.counts(s.RouteID) {
 		return
@@ -76,8 +72,7 @@ func outageSucceeded(u *unit, s *task.Step) {
 	oo.successes[s.RouteID]++
 }
 
-// outageFailed counts a failure of an attempt, and reports whether it is the failure of the open outage of its route.
-// That one costs no attempt.
+// outageFailed reports whether the failure is that of the route's open outage, which costs no attempt.
 func outageFailed(u *unit, w Work, e ending) (spared bool, err error) {
 	o := u.e.catalog.outageOf(w.Step.RouteID)
 	if o != nil {
@@ -101,7 +96,7 @@ func outageFailed(u *unit, w Work, e ending) (spared bool, err error) {
 	case o == nil:
 		oo.failures = append(oo.failures, burstFailure{w.Step.RouteID, group, print.Title()})
 		return false, nil
-	// A node of an older version may have opened it.
+	// opened by a node of an older version
 	case o.Group == group, o.Group == int64(deadletter.GroupBefore(e.def.Namespace, print)):
 		oo.failing[w.Step] = true
 		return true, nil
@@ -109,7 +104,7 @@ func outageFailed(u *unit, w Work, e ending) (spared bool, err error) {
 	return false, nil
 }
 
-// outagePrint returns the fingerprint that the failure would have if it were for good.
+// outagePrint returns the fingerprint of the failure if it were final.
 func outagePrint(u *unit, w Work, t *task.Template, f *task.Failure) (failure.Print, error) {
 	spec := t.Spec(w.Step)
 	c := &task.Case{Reason: task.ReasonMaxRetries, Fingerprint: f.Fingerprint(), Message: messageOfCase(f),
@@ -120,7 +115,6 @@ func outagePrint(u *unit, w Work, t *task.Template, f *task.Failure) (failure.Pr
 	})
 }
 
-// outageLeaseEnded records the end of a lease that may be that of a probe.
 func outageLeaseEnded(u *unit, w Work) {
 	if u.e.catalog.outageOf(w.Step.RouteID) == nil {
 		return
@@ -138,8 +132,7 @@ func outageLeaseEnded(u *unit, w Work) {
 	oo.ended = append(oo.ended, l)
 }
 
-// save stores what the ends of leases mean for outages. Steps and tasks are saved before: all transactions lock
-// outages last.
+// save follows steps and tasks: all transactions lock outages last.
 func (oo *outageOutcomes) save() error {
 	if len(oo.ended) == 0 {
 		return nil
@@ -158,8 +151,7 @@ func (oo *outageOutcomes) save() error {
 	return nil
 }
 
-// saveRoute stores what the ends of leases on a route mean for its outage. The row tells whether one of them is the
-// probe: this process may not know of it yet.
+// saveRoute finds the probe in the outage's row: this process may not have read it yet.
 func (oo *outageOutcomes) saveRoute(route int64, ended []endedLease) error {
 	e, u := oo.u.e, oo.u
 	o, err := e.outageStore.OpenOutage(u.ctx, u.tx, route)
@@ -187,7 +179,6 @@ func (oo *outageOutcomes) saveRoute(route int64, ended []endedLease) error {
 	return oo.store(o)
 }
 
-// store stores a changed outage; the processes learn of it after the commit.
 func (oo *outageOutcomes) store(o *task.Outage) error {
 	u := oo.u
 	o.Version++
@@ -198,7 +189,6 @@ func (oo *outageOutcomes) store(o *task.Outage) error {
 	return u.e.closuresChanged(u)
 }
 
-// close closes an outage, with an act and an event.
 func (oo *outageOutcomes) close(o *task.Outage, actor, reason string) error {
 	o.Close(oo.u.now, actor, reason)
 	if err := oo.store(o); err != nil {
@@ -210,7 +200,7 @@ func (oo *outageOutcomes) close(o *task.Outage, actor, reason string) error {
 	return tellEvent(oo.u, deadletter.OutageHappened(deadletter.EventOutageClosed, o, oo.u.now))
 }
 
-// act stores an act on an outage. It comes after the records of the unit have been saved.
+// act follows the unit's saved records.
 func (oo *outageOutcomes) act(kind string, o *task.Outage, actor, reason string) error {
 	u := oo.u
 	a, err := outageAct(kind, o, actor, reason, u.now)
@@ -221,7 +211,7 @@ func (oo *outageOutcomes) act(kind string, o *task.Outage, actor, reason string)
 	return u.e.actStore.AddActs(u.ctx, u.tx, []task.Act{a})
 }
 
-// tellEvent tells webhooks, in this transaction, and listeners after it.
+// tellEvent stores an event for webhooks, and sends it to listeners after the commit.
 func tellEvent(u *unit, ev deadletter.Event) error {
 	if u.e.hooks != nil {
 		if err := u.e.hooks.StoreEvents(u.ctx, u.tx, ev); err != nil {

@@ -4,18 +4,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// newRecords holds rows that a unit only adds.
-// Their order is that of the changes, and readers rely on it.
+// newRecords are added rows in the order of the changes, on which readers rely.
 type newRecords struct {
 	u *unit
 
 	attempts []task.Attempt
 	events   []task.Event
 	acts     []task.Act
-	contexts []*task.Task // tasks whose contexts were edited
+	contexts []*task.Task
 }
 
-// addAttempts stores the attempts.
 func (nr *newRecords) addAttempts() error {
 	if len(nr.attempts) == 0 {
 		return nil
@@ -23,7 +21,6 @@ func (nr *newRecords) addAttempts() error {
 	return nr.u.tx.AddAttempts(nr.u.ctx, nr.attempts)
 }
 
-// addEvents stores the events.
 func (nr *newRecords) addEvents() error {
 	if len(nr.events) == 0 {
 		return nil
@@ -31,7 +28,6 @@ func (nr *newRecords) addEvents() error {
 	return nr.u.tx.AddEvents(nr.u.ctx, nr.events)
 }
 
-// addActs signs and stores the acts.
 func (nr *newRecords) addActs() error {
 	if len(nr.acts) == 0 {
 		return nil
@@ -42,9 +38,8 @@ func (nr *newRecords) addActs() error {
 	return nr.u.e.actStore.AddActs(nr.u.ctx, nr.u.tx, nr.acts)
 }
 
-// sign completes the acts of the transaction: how their actors were authenticated, and the namespace and template of
-// their tasks, which may be deleted before an act is read.
-// An act with a template already has its names.
+// sign adds the authentication of actors, and namespace and template of tasks, which may be deleted before an act is
+// read. An act with a template already has its names.
 func (nr *newRecords) sign() error {
 	for i := range nr.acts {
 		a := &nr.acts[i]
@@ -62,8 +57,8 @@ func (nr *newRecords) sign() error {
 	return nil
 }
 
-// SignAct records how the actor of an act was authenticated: by a key, unless Tasker itself is the actor or no key is
-// required. An actor of System is the program: no request can claim that name.
+// SignAct records how an act's actor was authenticated: by a key, unless no key is required or the actor is System,
+// which no request can claim.
 func SignAct(a *task.Act, key string) {
 	switch {
 	case a.Actor == System:
@@ -75,7 +70,6 @@ func SignAct(a *task.Act, key string) {
 	}
 }
 
-// actOn returns the last act on a task in this transaction, or nil.
 func (nr *newRecords) actOn(id task.ID) *task.Act {
 	for i := len(nr.acts) - 1; i >= 0; i-- {
 		if nr.acts[i].TaskID == id {

@@ -2,24 +2,22 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// loadedRows holds the rows that a unit has loaded. Each step and task exists once, however often it is loaded.
-// Changes of a row are therefore seen by every part of the unit, and saved once.
+// loadedRows has each loaded step and task once, so all parts of the unit see its changes.
 type loadedRows struct {
 	u *unit
 
 	steps        map[task.ID]*task.Step
 	tasks        map[task.ID]*task.Task
-	siblingSteps map[stepKey]*task.Step   // steps of families; see unit_families.go
-	families     map[task.ID][]*task.Step // families of which all steps are loaded
-	lastTemplate *task.Template           // the last one used
-	checkpoints  map[task.ID][]byte       // by step; nil for a step that has none
+	siblingSteps map[stepKey]*task.Step
+	families     map[task.ID][]*task.Step
+	lastTemplate *task.Template     // the last one used
+	checkpoints  map[task.ID][]byte // nil: none
 
 	dirtySteps map[*task.Step]struct{}
 	dirtyTasks map[*task.Task]struct{}
-	sorted     []*task.Task // dirtyTasks when they were evaluated
+	sorted     []*task.Task // dirtyTasks when evaluated
 }
 
-// newLoadedRows returns the empty rows of a unit.
 func newLoadedRows(u *unit) loadedRows {
 	return loadedRows{u: u,
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
@@ -27,14 +25,11 @@ func newLoadedRows(u *unit) loadedRows {
 		dirtySteps: map[*task.Step]struct{}{}, dirtyTasks: map[*task.Task]struct{}{}}
 }
 
-// changedStep marks a step to be saved at the end of the unit.
 func (lr *loadedRows) changedStep(s *task.Step) { lr.dirtySteps[s] = struct{}{} }
 
-// changedTask marks a task to be saved at the end of the unit.
 func (lr *loadedRows) changedTask(t *task.Task) { lr.dirtyTasks[t] = struct{}{} }
 
-// save stores the tasks and steps of the unit. The stages before may have changed further tasks, which are sorted
-// anew.
+// Earlier stages may have changed further tasks, which are sorted again.
 func (lr *loadedRows) save() error {
 	tasks := lr.sorted
 	if len(lr.dirtyTasks) > len(tasks) {
@@ -57,7 +52,6 @@ func (lr *loadedRows) save() error {
 	return lr.u.tx.SaveSteps(lr.u.ctx, steps)
 }
 
-// intern replaces rows that are already loaded by the loaded ones.
 func (lr *loadedRows) intern(works []Work) []Work {
 	for i, w := range works {
 		if w.Step == nil {
@@ -69,8 +63,7 @@ func (lr *loadedRows) intern(works []Work) []Work {
 	return works
 }
 
-// internStep returns the loaded step of the same ID, or adopts s as that.
-// The unit's time must not lie before what its rows already show; see notBefore.
+// The unit's time must not precede its rows; see notBefore.
 func (lr *loadedRows) internStep(s *task.Step) *task.Step {
 	if have, ok := lr.steps[s.ID]; ok {
 		return have
@@ -81,7 +74,6 @@ func (lr *loadedRows) internStep(s *task.Step) *task.Step {
 	return s
 }
 
-// internTask does the same for a task.
 func (lr *loadedRows) internTask(t *task.Task) *task.Task {
 	if have, ok := lr.tasks[t.ID]; ok {
 		return have
@@ -91,8 +83,7 @@ func (lr *loadedRows) internTask(t *task.Task) *task.Task {
 	return t
 }
 
-// load returns steps with their tasks, locked.
-// The result is in the order of ids, with a zero Work for an unknown step.
+// load returns locked steps in the order of ids, the zero Work for an unknown one.
 func (lr *loadedRows) load(ids []task.ID) ([]Work, error) {
 	works, err := lr.u.tx.Work(lr.u.ctx, ids)
 	if err != nil {
@@ -102,7 +93,6 @@ func (lr *loadedRows) load(ids []task.ID) ([]Work, error) {
 	return lr.intern(works), nil
 }
 
-// task returns a task, locked, or nil.
 func (lr *loadedRows) task(id task.ID) (*task.Task, error) {
 	if t := lr.tasks[id]; t != nil {
 		return t, nil
@@ -114,8 +104,7 @@ func (lr *loadedRows) task(id task.ID) (*task.Task, error) {
 	return lr.internTask(t), nil
 }
 
-// template returns the template of a task.
-// Most units are about one template, so the last one is kept without a lock.
+// Most units concern one template, which is kept without a lock.
 func (lr *loadedRows) template(def int64) (*task.Template, error) {
 	if lr.lastTemplate != nil && lr.lastTemplate.DefID == def {
 		return lr.lastTemplate, nil
@@ -127,8 +116,6 @@ func (lr *loadedRows) template(def int64) (*task.Template, error) {
 	return t, err
 }
 
-// takeTasks loads tasks.
-// It leaves their steps unread. Unknown tasks are left out.
 func (lr *loadedRows) takeTasks(ids []task.ID) error {
 	tasks, err := lr.u.tx.Tasks(lr.u.ctx, ids)
 	if err != nil {
@@ -142,7 +129,6 @@ func (lr *loadedRows) takeTasks(ids []task.ID) error {
 	return nil
 }
 
-// readContexts adds their contexts to tasks.
 func (lr *loadedRows) readContexts(tasks []*task.Task) error {
 	if len(tasks) == 0 {
 		return nil
@@ -161,7 +147,6 @@ func (lr *loadedRows) readContexts(tasks []*task.Task) error {
 	return nil
 }
 
-// stepOf returns a step of a task with its task, locked.
 func (lr *loadedRows) stepOf(taskID, stepID task.ID) (Work, error) {
 	works, err := lr.load([]task.ID{stepID})
 	if err != nil {
@@ -173,8 +158,7 @@ func (lr *loadedRows) stepOf(taskID, stepID task.ID) (Work, error) {
 	return Work{}, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
 }
 
-// loadHeld returns the steps of a call about leases, with their refs in the same order: the
-// named ones, or up to maxHeld of a worker.
+// loadHeld returns the named steps and refs, or up to maxHeld of a worker.
 func (lr *loadedRows) loadHeld(c leaseCall) ([]Work, []LeaseRef, error) {
 	if c.all == 0 {
 		ids := make([]task.ID, len(c.refs))

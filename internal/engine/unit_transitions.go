@@ -7,19 +7,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// transitions lets an Engine report each single transition to its observer. A nil one reports nothing, and costs a
-// comparison.
+// A nil transitions reports nothing, and costs a comparison.
 type transitions struct {
 	mu sync.Mutex
-	// assigned holds, by step, the steps that the dispatcher handed out and that have not begun: the dispatcher does
-	// not know tasks.
+	// assigned has, by step, the dispatcher's hand-outs before their start, because it has no tasks.
 	assigned map[task.ID]Transition
 }
 
-// maxAssigned bounds assigned.
 const maxAssigned = 50_000
 
-// newTransitions returns nil unless single transitions are wanted.
 func newTransitions(wanted bool) *transitions {
 	if !wanted {
 		return nil
@@ -27,14 +23,13 @@ func newTransitions(wanted bool) *transitions {
 	return &transitions{assigned: map[task.ID]Transition{}}
 }
 
-// addTransition adds a transition to the report for the observer.
 func (ob *observed) addTransition(t Transition) {
 	if ob.commit != nil {
 		ob.commit.Transitions = append(ob.commit.Transitions, t)
 	}
 }
 
-// taskMoved records a task that has left a state, "" for a new one.
+// from is "" for a new task.
 func (ob *observed) taskMoved(t *task.Task, from task.State) {
 	if ob.u.e.transitions == nil {
 		return
@@ -44,26 +39,24 @@ func (ob *observed) taskMoved(t *task.Task, from task.State) {
 		Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent})
 }
 
-// stepMoved records a step that has left a state, "" for a new one.
+// from is "" for a new step.
 func (ob *observed) stepMoved(w Work, from task.StepState) {
 	if ob.u.e.transitions != nil && w.Task != nil && from != w.Step.State {
 		ob.addTransition(ob.stepTransition(w, from))
 	}
 }
 
-// stepTransition describes a step's move from a state to its present one.
 func (ob *observed) stepTransition(w Work, from task.StepState) Transition {
 	s, t := w.Step, w.Task
 	move := Transition{Task: t.ID, Step: s.ID, DefID: s.DefID, Ordinal: s.Ordinal, From: string(from), To: string(s.State),
 		Priority:  s.Priority,
 		CreatedAt: t.CreatedAt, Attempts: s.Attempts, Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent}
-	if from.Leased() || s.State.Leased() { // a step keeps the number of its last worker
+	if from.Leased() || s.State.Leased() { // a step keeps its last worker
 		move.Worker = ob.u.workerName(s.WorkerNo)
 	}
 	return move
 }
 
-// holdMoved records a step that the dispatcher has handed out.
 func (ob *observed) holdMoved(w Work) {
 	all := ob.u.e.transitions
 	if all == nil {
@@ -80,8 +73,7 @@ func (ob *observed) holdMoved(w Work) {
 	all.assigned[w.Step.ID] = move
 }
 
-// holdStarted records a step whose attempt has begun in the dispatcher. Its task is not known if another process handed
-// the step out.
+// holdStarted does not have the task if another process handed the step out.
 func (ob *observed) holdStarted(h *Hold) {
 	all := ob.u.e.transitions
 	if all == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestTransitionsCostNothing unless somebody wants to hear of them.
+// TestTransitionsCostNothing without a listener.
 func TestTransitionsCostNothing(t *testing.T) {
 	u := &unit{e: &Engine{}}
 	u.observed = observed{u: u, commit: &Commit{}}

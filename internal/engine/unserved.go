@@ -13,17 +13,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// unservedNote is the key of the note that holds the positions up to which unserved steps have been checked, by route
-// and band of the queue.
+// unservedNote has the checked positions by route and band of the queue.
 const unservedNote = "unserved_places"
 
-// unservedMark is a position in a queue. Steps of one submission share their key, so a position is key and ID.
+// unservedMark is key and ID, because steps of one submission share their key.
 type unservedMark struct {
 	Key int64  `json:"key,string"`
-	ID  string `json:"id,omitempty"` // "": before all steps of the key
+	ID  string `json:"id,omitempty"` // default: before all steps of the key
 }
 
-// place is the position after which steps are still to check.
 func (m unservedMark) place() (Position, error) {
 	if m.ID == "" {
 		return Position{Key: m.Key}, nil
@@ -32,16 +30,12 @@ func (m unservedMark) place() (Position, error) {
 	return Position{m.Key, id}, err
 }
 
-// unservedMarks holds the marks by route and, within it, by band of the queue.
-// A route that is served again loses its marks, so its steps are checked anew if it is abandoned once more.
+// A served route loses its marks, so its steps are checked again when it is abandoned.
 type unservedMarks map[int64]map[int]unservedMark
 
-// FindUnserved opens cases for tasks that have a step ready on a route that no live worker has
-// served for some time, up to limit, and returns how many steps it found. It finds each step
-// once. The tasks are unchanged: they continue when a worker comes. One process at a time
-// should call it. Steps that it has found are remembered in a note, so a restart does not open
-// second cases.
-// limit bounds a batch: a result of limit means that there may be more.
+// FindUnserved opens cases for tasks with a step ready on a route that no live worker has served for some time, up to
+// limit, and returns the number of steps; limit means that there may be more. The tasks continue when a worker comes.
+// A note makes it find each step once, also after a restart. One process at a time should call it.
 func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	after := e.cfg.Cases.WorkerUnavailableAfter
 	if e.cfg.Cases.Enabled != settings.On || after <= 0 {
@@ -64,9 +58,9 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	for _, r := range routes {
 		if c := e.catalog.closures.Load(); c.shut(r) || c.openSince(r) > now.Add(-after) {
 			if at := was[r.ID]; len(at) > 0 {
-				marks[r.ID] = at // the steps up to there have their cases
+				marks[r.ID] = at // earlier steps have their cases
 			}
-			continue // nobody is expected to serve it, or not for long enough
+			continue // no worker is expected, or not for long enough
 		}
 		at, err := l.route(ctx, r.ID, was[r.ID])
 		if err != nil {
@@ -89,8 +83,8 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	return len(found), e.openUnservedApart(ctx, found, marks)
 }
 
-// openUnservedApart opens cases in several transactions, because some fail: those are tried again later, as long as
-// this process runs.
+// openUnservedApart uses several transactions because some fail; those are repeated later, as long as this process
+// runs.
 func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, marks unservedMarks) error {
 	stepped := e.due.unserved.Try(ctx, e.Now(), found, func(ctx context.Context, some []*task.Step) error {
 		err := e.openUnserved(ctx, some, nil)
@@ -105,14 +99,12 @@ func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, mark
 	return cmp.Or(e.openUnserved(ctx, nil, marks), stepped)
 }
 
-// openedUnserved forgets that cases could not be opened.
 func (e *Engine) openedUnserved(some ...*task.Step) {
 	e.due.left = slices.DeleteFunc(e.due.left, func(s *task.Step) bool {
 		return slices.ContainsFunc(some, func(o *task.Step) bool { return o.ID == s.ID })
 	})
 }
 
-// leaveUnserved keeps a step whose case could not be opened, if it is at fault.
 func (e *Engine) leaveUnserved(ctx context.Context, s *task.Step, _ task.Instant, why error) error {
 	if err := Storable(ctx, e.store, why); err != nil {
 		return err
@@ -124,8 +116,7 @@ func (e *Engine) leaveUnserved(ctx context.Context, s *task.Step, _ task.Instant
 	return nil
 }
 
-// unservedRoutes returns the routes without a worker that gave a sign of life since a time.
-// A worker that died less than that ago still counts: it may be restarting.
+// A recently dead worker counts as serving: it may be restarting.
 func (e *Engine) unservedRoutes(ctx context.Context, since task.Instant) ([]*task.Route, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -148,7 +139,6 @@ func (e *Engine) unservedRoutes(ctx context.Context, since task.Instant) ([]*tas
 	return unserved, nil
 }
 
-// unservedMarks reads the stored marks.
 func (e *Engine) unservedMarks(ctx context.Context) (unservedMarks, error) {
 	text, err := e.noteStore.FindNote(ctx, unservedNote)
 	if err != nil {
@@ -163,18 +153,15 @@ func (e *Engine) unservedMarks(ctx context.Context) (unservedMarks, error) {
 	return marks, nil
 }
 
-// unservedScan collects the unserved steps that have not been checked yet.
 type unservedScan struct {
 	e      *Engine
 	now    task.Instant
-	before task.Instant // latest time at which they became ready
+	before task.Instant // latest time of becoming ready
 	limit  int
 	found  []*task.Step
 }
 
-// route checks the ready steps of a route from the given positions on, and returns the positions reached, by band of
-// the queue.
-// It reads the bands in order, the most urgent first, and skips empty ones.
+// route returns the positions reached by band, most urgent first.
 func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
 	at := map[int]unservedMark{}
 	for from := int64(0); ; {
@@ -194,13 +181,12 @@ func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unser
 	}
 }
 
-// unservedPages bounds the pages of a band that are read after the position that can be stored.
+// unservedPages bounds the pages read after the position that can be stored.
 const unservedPages = 20
 
-// band checks a band of a route, and returns the position up to which no step will need another check. Within a band,
-// keys are in the order of time, except under aging: there a more urgent step that becomes ready later may be placed
-// before this one. So only positions in the past are stored; beyond them, the case of a task shows that its step was
-// checked.
+// band returns the position up to which no step needs another check. Keys of a band are ordered by time, except under
+// aging, where a later step may come before. So only past positions are stored; beyond them, a task's case shows that
+// its step was checked.
 func (l *unservedScan) band(ctx context.Context, route int64, level int, at unservedMark) (unservedMark, error) {
 	at.Key = max(at.Key, task.StrictKey(level, 0))
 	behind, err := at.place()
@@ -209,7 +195,7 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 	}
 	order := l.e.Order()
 	last, aging := order.LastKey(level, l.before), order.Mode == task.Aging
-	lasting := true // steps that will be placed before this one need no check
+	lasting := true // later steps before this one need no check
 	for range unservedPages {
 		n := l.limit - len(l.found)
 		if n <= 0 {
@@ -232,7 +218,7 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 				l.found = append(l.found, s)
 			}
 			lasting = lasting && (!aging || s.Key <= int64(l.now) && s.ReadyAt <= l.before)
-			// A mark must not pass a step that still needs a check.
+			// A mark must not pass an unchecked step.
 			if lasting {
 				at = unservedMark{s.Key, s.ID.String()}
 			}
@@ -244,9 +230,8 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 	return at, nil
 }
 
-// known returns the steps whose tasks got a case since they became ready. It queries only where positions do not answer
-// that.
-// It takes one query for the page, and one more per task with closed cases only.
+// known returns the steps whose tasks got a case since they became ready. It queries only where positions do not
+// decide: once for the page, and once per task with only closed cases.
 func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) (map[task.ID]bool, error) {
 	if !ask || len(steps) == 0 {
 		return nil, nil
@@ -268,7 +253,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 		switch marks[s.TaskID] {
 		case task.HasPending:
 			known[s.ID] = true
-		case task.HasClosed: // of this problem, or of an earlier one
+		case task.HasClosed: // perhaps of an earlier problem
 			last, err := l.e.caseReader.LastCase(ctx, s.TaskID)
 			if err != nil {
 				return nil, err
@@ -279,8 +264,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 	return known, nil
 }
 
-// openUnserved opens the cases, and stores the positions up to which steps have been checked; nil: not yet.
-// Cases and marks are one transaction, so that no step is found twice or missed.
+// One transaction stores cases and marks, so that no step is found twice or missed. nil marks: not yet.
 func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks unservedMarks) error {
 	text, err := json.Marshal(marks)
 	if err != nil {
@@ -291,7 +275,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 		ids[i] = s.ID
 		routes[s.RouteID]++
 	}
-	e.restoreRoutes(routes) // the cases contain their names
+	e.restoreRoutes(routes) // cases contain their names
 	return e.write(ctx, "unserved", func(u *unit) error {
 		works, err := u.rows.load(ids)
 		if err != nil {
@@ -317,7 +301,6 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 	})
 }
 
-// unserved describes the step and the workers that it waits for.
 func (u *unit) unserved(ctx context.Context, w Work) (string, error) {
 	def, err := u.rows.template(w.Step.DefID)
 	if err != nil {

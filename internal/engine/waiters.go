@@ -9,52 +9,48 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// waiters wakes pollers for ready steps, callers for settled tasks, and the timer loop for an
-// earlier due time, when a transaction of this process makes them happen. It only shortens
-// waiting: a waiter that misses a wake-up, because another process did the work, finds out at
-// its next check. It is safe for concurrent use; mu guards everything but version and nextDue.
-// A poller that is woken has been removed before, so that it is woken once.
+// waiters wakes pollers for ready steps, callers for settled tasks, and the timer loop for an earlier due time, after
+// transactions of this process. It only shortens waits: the next check finds other processes' work. mu guards all but
+// version and nextDue. A poller is removed before its wake-up, so it is woken once.
 type waiters struct {
-	version atomic.Int64 // grows whenever ready steps are published
+	version atomic.Int64 // grows with each publication of ready steps
 
 	mu       sync.Mutex
-	pollers  pollerSets          // waiting pollers, by route
-	ofWorker map[int64][]*poller // waiting pollers, by worker
+	pollers  pollerSets
+	ofWorker map[int64][]*poller
 	tasks    map[task.ID][]chan settledTask
-	emptying map[int64]int      // running claims that expect to take all steps of a route; see split_claim.go
-	deep     map[int64]struct{} // routes where the last claim found as many steps as it could take
+	emptying map[int64]int      // running claims that expect to empty a route; see split_claim.go
+	deep     map[int64]struct{} // routes where the last claim was full
 
-	nextDue chan task.Instant // the earliest time set since the last read
+	nextDue chan task.Instant // the earliest time since the last read
 }
 
-// poller is one poll.
 type poller struct {
 	worker   int64
-	served   *servedRoutes // the routes that its worker serves
-	routes   []int64       // the routes it waits on, sorted; shared with every poller that serves the same
+	served   *servedRoutes
+	routes   []int64 // sorted; shared with pollers that serve the same
 	capacity int
-	start    bool // begin the attempts at once
-	toQueue  bool // for the queue of the worker, with the time that a step may wait there; see Engine.Dispatch
+	start    bool // begin the attempts immediately
+	toQueue  bool // for the worker's queue, with the longest wait there; see Engine.Dispatch
 	idle     bool // the worker may take nothing now
-	brief    bool // it does not wait: that it gets nothing must be what the store says
+	brief    bool // it does not wait, so an empty answer must come from the store
 
-	wake      chan struct{} // closed when there may be work, or when a field below is set
-	handed    []Lease       // steps that a transaction gave to the poller
-	promised  int           // number of those, or what it will be when the transaction ends
-	lowest    int           // of their priority levels
+	wake      chan struct{} // closed when there may be work, or a field below is set
+	handed    []Lease       // from a transaction
+	promised  int           // number of those, or after the transaction
+	lowest    int
 	highest   int
-	dismissed bool  // its worker accepts no more steps
-	failed    error // why the poll must not wait any longer
-	// onlyParked: the claim ended early because it met too many steps of paused templates, or steps that no worker can
-	// process; there may be others behind.
+	dismissed bool  // its worker is leaving
+	failed    error // why the poll must end
+	// onlyParked: the claim stopped after too many steps of paused templates, or steps without a capable worker;
+	// others may follow.
 	onlyParked bool
 
-	// the steps, and their route, that the poller was woken for; if it does not take them, it must wake others for them
+	// the steps, and their route, of the wake-up: if the poller leaves them, it must wake others
 	owed      int
 	owedRoute int64
 }
 
-// countClaimed counts the steps that the poller has taken of those it was woken for.
 func (p *poller) countClaimed(leases []Lease) {
 	for i := range leases {
 		if p.owed > 0 && leases[i].Step.RouteID == p.owedRoute {
@@ -63,20 +59,17 @@ func (p *poller) countClaimed(leases []Lease) {
 	}
 }
 
-// serves reports whether the poller waits on a route.
 func (p *poller) serves(route int64) bool {
 	_, found := slices.BinarySearch(p.routes, route)
 	return found
 }
 
-// newWaiters returns waiters without anybody waiting.
 func newWaiters() *waiters {
 	return &waiters{pollers: newPollerSets(), ofWorker: map[int64][]*poller{}, tasks: map[task.ID][]chan settledTask{},
 		emptying: map[int64]int{}, deep: map[int64]struct{}{},
 		nextDue: make(chan task.Instant, 1)}
 }
 
-// publish wakes the waiters that a committed transaction concerns.
 func (ws *waiters) publish(u *unit) {
 	if u.wake.due != 0 {
 		ws.publishDue(u.wake.due)
@@ -100,14 +93,13 @@ func (ws *waiters) publish(u *unit) {
 	}
 }
 
-// ready wakes pollers for steps that are ready on routes.
 func (ws *waiters) ready(steps map[int64]int) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	ws.wake(steps)
 }
 
-// wake wakes as many pollers of each route as there are steps. The caller holds mu.
+// wake wakes a poller per step on each route. The caller holds mu.
 func (ws *waiters) wake(steps map[int64]int) {
 	ws.version.Add(1)
 	for route, n := range steps {
@@ -123,7 +115,6 @@ func (ws *waiters) wake(steps map[int64]int) {
 	}
 }
 
-// settled wakes the callers that wait for tasks, which another process has settled.
 func (ws *waiters) settled(ids []task.ID) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -132,23 +123,22 @@ func (ws *waiters) settled(ids []task.ID) {
 	}
 }
 
-// settledTask tells a caller that the task that it waits for is settled, or why waiting is pointless.
 type settledTask struct {
-	task *task.Task // as the transaction left it, perhaps without its context; nil: read it
+	task *task.Task // as committed, perhaps without context; nil: read it
 	err  error
 }
 
-// wakeCallers wakes the callers that wait for a task. The caller holds mu.
+// The caller holds mu.
 func (ws *waiters) wakeCallers(id task.ID, s settledTask) {
 	list := ws.tasks[id]
 	if len(list) == 0 {
 		return
 	}
 	if s.task != nil && !s.task.State.Settled() {
-		s.task = nil // the transaction went on with it
+		s.task = nil // the transaction continued to change it
 	}
 	if s.task != nil {
-		row := *s.task // the unit's own, which may be changed
+		row := *s.task // the unit may change its own
 		s.task = &row
 	}
 	for _, ch := range list {
@@ -157,21 +147,18 @@ func (ws *waiters) wakeCallers(id task.ID, s settledTask) {
 	delete(ws.tasks, id)
 }
 
-// awaitedRoutes returns the routes that pollers wait on, sorted.
 func (ws *waiters) awaitedRoutes() []int64 {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.pollers.routes()
 }
 
-// awaitedTasks returns the tasks that callers wait for.
 func (ws *waiters) awaitedTasks() []task.ID {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return slices.Collect(maps.Keys(ws.tasks))
 }
 
-// polling returns the workers among those given that have a waiting poll.
 func (ws *waiters) polling(workers map[int64]struct{}) []int64 {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -185,14 +172,13 @@ func (ws *waiters) polling(workers map[int64]struct{}) []int64 {
 	return found
 }
 
-// awaited reports whether a poller waits on the route.
 func (ws *waiters) awaited(route int64) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.pollers.first(route) != nil
 }
 
-// reserve removes and returns a poller that waits on the route, or nil. The caller must close its wake.
+// reserve removes and returns a poller of the route, or nil. The caller must close its wake.
 func (ws *waiters) reserve(route int64) *poller {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -203,8 +189,7 @@ func (ws *waiters) reserve(route int64) *poller {
 	return p
 }
 
-// publishDue leaves a due time for the timer loop, or an earlier one that is already there. It
-// does not block.
+// publishDue keeps the earlier time, without blocking.
 func (ws *waiters) publishDue(due task.Instant) {
 	for {
 		select {
@@ -216,15 +201,15 @@ func (ws *waiters) publishDue(due task.Instant) {
 	}
 }
 
-// wakeAll wakes every poller: the queue in use has changed.
+// wakeAll: the queue in use has changed.
 func (ws *waiters) wakeAll() { ws.wakeIf(func(*poller) bool { return true }) }
 
-// wakeForRoutes wakes the pollers that can serve one of the routes, which are new.
+// wakeForRoutes wakes the pollers that can serve a new route.
 func (ws *waiters) wakeForRoutes(routes []*task.Route) {
 	ws.wakeIf(func(p *poller) bool { return p.served == nil || p.served.any(routes) })
 }
 
-// wakeIf wakes the pollers that a condition names, which is called with mu held.
+// wakeIf calls those with mu held.
 func (ws *waiters) wakeIf(those func(*poller) bool) {
 	ws.version.Add(1)
 	ws.mu.Lock()
@@ -239,7 +224,7 @@ func (ws *waiters) wakeIf(those func(*poller) bool) {
 	}
 }
 
-// await registers a poller, unless steps have become ready since version.
+// await registers a poller, unless steps became ready since version.
 func (ws *waiters) await(p *poller, version int64) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -250,20 +235,18 @@ func (ws *waiters) await(p *poller, version int64) bool {
 	return true
 }
 
-// enqueue adds a waiting poller. The caller holds mu.
+// The caller holds mu.
 func (ws *waiters) enqueue(p *poller) {
 	p.wake, p.handed, p.promised, p.owed = make(chan struct{}), nil, 0, 0
 	ws.ofWorker[p.worker] = append(ws.ofWorker[p.worker], p)
 	ws.pollers.add(p)
 }
 
-// dismiss ends the polls of a worker that accepts no more steps.
+// dismiss ends the polls of a leaving worker.
 func (ws *waiters) dismiss(worker int64) { ws.wakeOf(worker, true) }
 
-// recheck wakes the polls of a worker, so that they check again what it may take.
 func (ws *waiters) recheck(worker int64) { ws.wakeOf(worker, false) }
 
-// wakeOf wakes the polls of a worker.
 func (ws *waiters) wakeOf(worker int64, dismissed bool) {
 	ws.version.Add(1) // for a poll that has just checked
 	ws.mu.Lock()
@@ -275,8 +258,7 @@ func (ws *waiters) wakeOf(worker int64, dismissed bool) {
 	}
 }
 
-// forwardWake wakes others for the steps that a poller was woken for and does not take: its caller has left, it got
-// other steps, or it may not have any.
+// forwardWake wakes others for the steps that a woken poller leaves.
 func (ws *waiters) forwardWake(p *poller) {
 	if p.owed > 0 {
 		ws.ready(map[int64]int{p.owedRoute: p.owed})
@@ -284,9 +266,9 @@ func (ws *waiters) forwardWake(p *poller) {
 	}
 }
 
-// fail ends all waiting with err: this process would not learn of what the waiters wait for.
+// fail ends all waiting with err, because this process would miss the events.
 func (ws *waiters) fail(err error) {
-	ws.version.Add(1) // a poll that has just checked finds the error at its next check
+	ws.version.Add(1) // a poll that has just checked finds the error next
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for _, list := range ws.ofWorker {
@@ -304,15 +286,14 @@ func (ws *waiters) fail(err error) {
 	clear(ws.tasks)
 }
 
-// withdraw removes a poller. It returns false when the poller no longer waits: it has been woken, or a transaction
-// holds it.
+// withdraw returns false for a poller that was woken, or that a transaction holds.
 func (ws *waiters) withdraw(p *poller) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.remove(p)
 }
 
-// remove removes a poller and reports whether it was waiting. The caller holds mu.
+// remove reports whether the poller was waiting. The caller holds mu.
 func (ws *waiters) remove(p *poller) bool {
 	mine := ws.ofWorker[p.worker]
 	at := slices.Index(mine, p)
@@ -328,10 +309,10 @@ func (ws *waiters) remove(p *poller) bool {
 	return true
 }
 
-// awaitTask returns a channel, and a function to stop waiting. The channel receives once: when the task is settled, or
-// the reason why waiting is pointless. Callers share the task that they receive.
+// The channel receives once, when the task is settled or waiting is pointless; the function stops waiting. Callers
+// share the task.
 func (ws *waiters) awaitTask(id task.ID) (<-chan settledTask, func()) {
-	ch := make(chan settledTask, 1) // with room for one: a caller that has stopped waiting blocks no sender
+	ch := make(chan settledTask, 1) // buffered: a caller that stopped waiting blocks no sender
 	ws.mu.Lock()
 	ws.tasks[id] = append(ws.tasks[id], ch)
 	ws.mu.Unlock()

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// woken reports whether a poller has been woken.
 func woken(p *poller) bool {
 	select {
 	case <-p.wake:
@@ -48,7 +47,7 @@ func TestHub(t *testing.T) {
 	t.Run("FailEndsAPollThatHasJustLooked", func(t *testing.T) {
 		t.Parallel()
 		h := newWaiters()
-		version := h.version.Load() // the poll looks, and then waits
+		version := h.version.Load()
 		h.fail(errors.New("the store is lost"))
 		if h.await(&poller{routes: []int64{1}, capacity: 1}, version) {
 			t.Error("a poll that looked before the store was lost waits, and hears nothing of it")

@@ -33,7 +33,7 @@ func waitsFeature() feature {
 	}
 }
 
-// newWaits are what steps begin to wait for in a unit, by step; nil: the wait is over.
+// newWaits are a unit's waits by step; nil: the wait is over.
 type newWaits struct {
 	u  *unit
 	of map[task.ID]*task.StepWait
@@ -41,7 +41,6 @@ type newWaits struct {
 
 var waitSlot = newSlot(func(u *unit) *newWaits { return &newWaits{u: u, of: map[task.ID]*task.StepWait{}} })
 
-// beginWait lets a pending step wait, or ends its wait at once if its time has passed.
 func (c control) beginWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait
 	if wait.ReadsContext() {
@@ -51,7 +50,7 @@ func (c control) beginWait(w Work, t *task.Template) error {
 		if err := openedOf(theContext, w.Task.Context); err != nil {
 			return c.leaveAlone(w, "its wait does not begin", err)
 		}
-		work := len(w.Task.Context) / bytesDecoded // a text is filled in from the whole context each time
+		work := len(w.Task.Context) / bytesDecoded // a text is filled from the whole context each time
 		c.state().evaluation.work += work
 		c.backlogOf(w.Task).each = work
 	}
@@ -70,7 +69,7 @@ func (c control) beginWait(w Work, t *task.Template) error {
 	return nil
 }
 
-// awaited returns what a step with wait begins to wait for. It fails where the context does not say it.
+// awaited returns the wait of a step. It fails if the context lacks the data.
 func (c control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 	spec := t.Spec(w.Step)
 	until, err := textOf(spec.Wait.Until, w.Task.Context)
@@ -93,7 +92,7 @@ func (c control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 	return row, task.KeyOfWait(row.Key)
 }
 
-// waited records that a step waits no more. Steps of other kinds have no row.
+// Steps of other kinds have no row.
 func (c control) waited(w Work) {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err == nil && t.Spec(w.Step).Kind() != task.KindWait {
@@ -106,17 +105,14 @@ func (c control) waited(w Work) {
 	}
 }
 
-// begins records what a step waits for.
 func (nw *newWaits) begins(w *task.StepWait) {
 	nw.of[w.Step] = w
 }
 
-// over records that a step waits no more.
 func (nw *newWaits) over(step task.ID) {
 	nw.of[step] = nil
 }
 
-// awaitsSignal reports whether a step begins to wait for a signal.
 func (nw *newWaits) awaitsSignal() bool {
 	for _, w := range nw.of {
 		if w != nil && w.Fresh {
@@ -126,7 +122,6 @@ func (nw *newWaits) awaitsSignal() bool {
 	return false
 }
 
-// save stores what steps begin to wait for, and deletes what is over.
 func (nw *newWaits) save() error {
 	if len(nw.of) == 0 {
 		return nil
@@ -143,7 +138,6 @@ func (nw *newWaits) save() error {
 	return nw.u.e.waitStore.ChangeWaits(nw.u.ctx, nw.u.tx, put, over)
 }
 
-// expireWait ends a wait at the end of its time.
 func (c control) expireWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait
 	switch wait.Kind() {
@@ -161,11 +155,10 @@ func (c control) expireWait(w Work, t *task.Template) error {
 	return c.finish(w, result)
 }
 
-// handOverSlack is how long the time-out of a step is put off whose signal has arrived.
+// handOverSlack postpones the time-out of a step whose signal has arrived.
 const handOverSlack = time.Second
 
-// awaitHandOver puts off the time-out of a step whose signal has arrived and is not handed over yet: the process that
-// would have done it may have ended.
+// The process that should hand over an arrived signal may have ended.
 func (c control) awaitHandOver(w Work) (arrived bool, err error) {
 	m, err := c.u.e.waitStore.SignalFor(c.u.ctx, c.u.tx, w.Step.ID)
 	if err != nil || m.Signal.ID == "" {
@@ -184,7 +177,6 @@ func (c control) awaitHandOver(w Work) (arrived bool, err error) {
 	return true, nil
 }
 
-// textOf returns a text with the values of a context in its places.
 func textOf(text string, context []byte) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
@@ -196,8 +188,7 @@ func textOf(text string, context []byte) (string, error) {
 	return key.Text(context)
 }
 
-// beginDue lets a first step of a submission begin that the timers have not looked at yet, so that a decision about it
-// need not wait for them.
+// beginDue begins a first step before the timers, for a decision about it.
 func (c control) beginDue(w Work) error {
 	s := w.Step
 	if s.State != task.StepPending || s.Queue != task.Timers || task.Instant(s.Key) > c.u.now || w.Task.State.Terminal() {
@@ -206,7 +197,6 @@ func (c control) beginDue(w Work) error {
 	return c.due(w)
 }
 
-// decide approves or rejects a step that waits for an approval.
 func (c control) decide(w Work, a StepAct) error {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err != nil {

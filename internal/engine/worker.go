@@ -15,8 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Register registers a worker and returns it with its ID. Invalid: every problem with its
-// field. It is not idempotent: each call stores a worker.
+// Register stores a new worker with each call and returns it with its ID. Invalid: every problem with its field.
 func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, error) {
 	var problems []task.Problem
 	for at, list := range map[string][]string{"/namespaces": w.Namespaces, "/handlers": w.Handlers,
@@ -48,7 +47,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		return nil, check.Refusal("the worker was not registered", problems)
 	}
 	w.Capacity = max(w.Capacity, 0)
-	if w.Transport == task.TransportAMQP { // what is sent to a queue without a bound would be assigned to one worker
+	if w.Transport == task.TransportAMQP { // one worker would get everything in an unbounded queue
 		w.Capacity = cmp.Or(w.Capacity, e.cfg.Delivery.Capacity)
 	}
 	w.Capabilities = task.Capabilities(w.Capabilities)
@@ -76,8 +75,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	return stored, nil
 }
 
-// healthURLFault describes the error in the URL of a worker's health check, or returns "". The address of its host is
-// checked when the request is made.
+// healthURLFault returns "" for a valid URL. The host's address is checked at the request.
 func healthURLFault(text string) string {
 	if text == "" {
 		return ""
@@ -96,10 +94,10 @@ func healthURLFault(text string) string {
 	return ""
 }
 
-// maxHealthURL bounds the URL of a health check, in bytes.
+// In bytes.
 const maxHealthURL = 1024
 
-// Worker returns a worker, or the error that asks it to register. The result is shared and must not be changed.
+// Worker returns a worker, or the error that asks it to register. The caller must not change it.
 func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	trust := workerTrust
 	if e.cluster == nil {
@@ -122,14 +120,13 @@ func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	return w, nil
 }
 
-// noWorker is the NotFound error by which a worker learns that it must register again.
+// noWorker makes a worker register again.
 func noWorker(id task.ID) error {
 	return &task.Error{Code: task.NotFound, Message: "there is no worker " + id.String(),
 		Hint: "register the worker again and go on under its new id"}
 }
 
-// noteSeen records a sign of life when a poll comes from a worker whose last one is old: a worker that only polls is
-// alive too.
+// noteSeen records a poll as a sign of life if the last one is old.
 func (e *Engine) noteSeen(ctx context.Context, w *task.Worker) (*task.Worker, error) {
 	if w.State != task.WorkerDead && e.instant().Sub(w.LastHeartbeat) < e.cfg.Leases.HeartbeatInterval {
 		return w, nil
@@ -150,13 +147,12 @@ type Beat struct {
 	Worker   task.ID
 	Load     int
 	Draining bool
-	// Leases to renew; nil renews all that the worker holds.
+	// nil renews all leases of the worker.
 	Leases []LeaseRef
 }
 
-// Heartbeat records that a worker is alive, renews its leases and answers each. It also reports
-// whether the worker must drain. A worker that was marked dead is active again; its lost leases
-// stay lost. TooLarge: more than maxHeld leases. NotFound: the worker is unknown.
+// Heartbeat renews a worker's leases and answers each, and reports whether the worker must drain. A dead worker
+// becomes active; its lost leases stay lost. TooLarge: more than maxHeld leases. NotFound: the worker is unknown.
 func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, error) {
 	if n := len(b.Leases); n > maxHeld {
 		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
@@ -177,31 +173,29 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 	return answers, w.State == task.WorkerDraining, err
 }
 
-// workerCache caches recently seen workers, so that a poll need not read its worker from the store. An entry is valid
-// for some seconds: another process may have changed the worker meanwhile, and the report of the change may be lost.
+// workerCache caches workers for polls. An entry is valid for some seconds: another process may have changed the
+// worker, and its event may be lost.
 //
-// Changes of a row need not arrive in the order in which they were made. Each change takes a number while it has the
-// row locked, and the highest number wins. A row that was only read is older than any change made since.
+// Changes may arrive out of order. Each takes a number under the row's lock, and the highest wins. A row only read is
+// older than any change since.
 type workerCache struct {
 	versions atomic.Int64
 
 	mu    sync.Mutex
 	byID  map[task.ID]cachedWorker
-	names map[int64]string // by number; they never change
+	names map[int64]string // by number; immutable
 }
 
-// cachedWorker is a row, the time at which it was read, and the number of the change that it
-// comes from.
+// cachedWorker has the number of its last change.
 type cachedWorker struct {
 	worker  *task.Worker
 	read    task.Instant
 	version int64
 }
 
-// nextVersion returns the number of a change. The caller has the row locked.
+// The caller has the row locked.
 func (c *workerCache) nextVersion() int64 { return c.versions.Add(1) }
 
-// version returns the number of the change that a cached worker comes from; 0 for none.
 func (c *workerCache) version(id task.ID) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,16 +203,14 @@ func (c *workerCache) version(id task.ID) int64 {
 }
 
 const (
-	// How long an entry is valid: a few seconds where other processes may change the worker,
-	// without end where none can.
+	// A few seconds where other processes may change workers, else without end.
 	workerTrust = 5 * time.Second
 	forEver     = time.Duration(math.MaxInt64)
 )
 
-// maxCachedWorkers bounds the cache; above it, it is emptied.
+// At maxCachedWorkers the cache is emptied.
 const maxCachedWorkers = 50_000
 
-// get returns a cached worker that was read within trust, or nil.
 func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *task.Worker {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,8 +221,7 @@ func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *ta
 	return e.worker
 }
 
-// read caches a worker that was read from the store, unless its entry has been replaced since: before is the version
-// from before the read. It reports whether the worker was cached.
+// read does nothing and reports false if the entry was replaced since version before.
 func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,8 +232,7 @@ func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool 
 	return true
 }
 
-// put caches a worker as a change left it, and returns the previous entry, nil for none. version is the number of
-// the change. It reports false, and caches nothing, when a newer change is cached.
+// put returns the previous entry. It reports false, and caches nothing, if a newer change is cached.
 func (c *workerCache) put(w *task.Worker, now task.Instant, version int64) (before *task.Worker, newest bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -254,7 +244,6 @@ func (c *workerCache) put(w *task.Worker, now task.Instant, version int64) (befo
 	return known.worker, true
 }
 
-// keep stores an entry. The caller holds mu.
 func (c *workerCache) keep(w *task.Worker, now task.Instant, version int64) {
 	if c.byID == nil || len(c.byID) >= maxCachedWorkers {
 		c.byID = map[task.ID]cachedWorker{}
@@ -263,7 +252,7 @@ func (c *workerCache) keep(w *task.Worker, now task.Instant, version int64) {
 	c.keepName(w.No, w.Name)
 }
 
-// keepName stores the name of a worker. The caller holds mu.
+// The caller holds mu.
 func (c *workerCache) keepName(no int64, name string) {
 	if c.names == nil || len(c.names) >= maxCachedWorkers {
 		c.names = map[int64]string{}
@@ -271,8 +260,7 @@ func (c *workerCache) keepName(no int64, name string) {
 	c.names[no] = name
 }
 
-// workerName returns the name of a worker, or its number as a text if it is forgotten; "" for none. It reads the store
-// once for a worker that has spoken to other processes only.
+// workerName returns a forgotten worker's number; "" for none. It reads the store once for other processes' workers.
 func (u *unit) workerName(no int64) string {
 	if no == 0 {
 		return ""
@@ -284,7 +272,7 @@ func (u *unit) workerName(no int64) string {
 	if known {
 		return name
 	}
-	// an error fails the transaction by itself, or costs a name
+	// an error fails the transaction anyway, or costs a name
 	if name, err := u.e.evidences.WorkerName(u.ctx, u.tx, no); err == nil && name != "" {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -294,7 +282,6 @@ func (u *unit) workerName(no int64) string {
 	return "number " + strconv.FormatInt(no, 10)
 }
 
-// drop removes workers that another process has changed.
 func (c *workerCache) drop(workers map[int64]struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -305,7 +292,6 @@ func (c *workerCache) drop(workers map[int64]struct{}) {
 	}
 }
 
-// release gives back all steps that a worker holds, and returns their number.
 func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 	there, err := e.queue.heldBy(ctx, worker)
 	if err != nil {
@@ -326,7 +312,7 @@ func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 		for _, w := range works {
 			known[w.Step] = true
 		}
-		for _, w := range dispatched { // one that has just been stored may be in both places
+		for _, w := range dispatched { // just stored: may be in both places
 			if w.Step != nil && w.Step.State.Leased() && w.Step.WorkerNo == worker && !known[w.Step] {
 				works = append(works, w)
 			}

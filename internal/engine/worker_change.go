@@ -7,30 +7,27 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// workerChange is one change of a worker's row. apply receives the current row, and may be called more than once; when
-// it returns an error, the row stays as it is and the caller gets the error.
-// The worker only names the row: apply decides on the row as it is under the lock.
+// workerChange is one change of a worker's row. apply decides on the locked row, perhaps repeatedly; its error keeps
+// the row and goes to the caller.
 type workerChange struct {
 	worker *task.Worker
 	apply  func(w *task.Worker, now task.Instant) error
-	act    *task.Act // stored if the state changes, or the cordon; may be nil
+	act    *task.Act // stored if state or cordon changes; may be nil
 }
 
-// changedWorker is a row after a change.
 type changedWorker struct {
 	worker, before *task.Worker
 	version        int64 // see workerCache
 	err            error
 }
 
-// change changes a worker's row together with those of other callers, in one transaction, and returns the changed row.
+// change changes a row together with other callers'.
 func (e *Engine) change(ctx context.Context, w *task.Worker,
 	apply func(*task.Worker, task.Instant) error,
 ) (*task.Worker, error) {
 	return e.changeRow(ctx, workerChange{worker: w, apply: apply})
 }
 
-// changeRow is change with an act. It blocks until the change is durable.
 func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, error) {
 	done, err := e.workerChanges.Do(ctx, c)
 	if err != nil {
@@ -39,8 +36,7 @@ func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, e
 	return done.worker, done.err
 }
 
-// runChanges changes the rows of many workers in one transaction, and wakes the polls that wait for them.
-// It runs outside of any caller's context, because it serves several callers.
+// runChanges has no caller's context, because it serves several.
 func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	now := e.instant()
 	out := make([]changedWorker, len(calls))
@@ -48,7 +44,7 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	for i, c := range calls {
 		nos[i] = c.worker.No
 	}
-	slices.Sort(nos) // so that two transactions never deadlock
+	slices.Sort(nos) // against deadlocks
 	nos = slices.Compact(nos)
 	err := e.transact(context.Background(), func(ctx context.Context, tx Tx) error {
 		return e.changeRows(ctx, tx, nos, calls, out, now)
@@ -74,8 +70,6 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	return out, nil
 }
 
-// changeRows changes the rows with the given numbers, several changes of one row in sequence, and stores the result of
-// each change in out.
 func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []workerChange, out []changedWorker,
 	now task.Instant,
 ) error {
@@ -83,8 +77,8 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 	if err != nil {
 		return err
 	}
-	// The order of versions is that of the locks, so the cache keeps the latest row whichever result arrives first.
-	version := e.workers.nextVersion() // they are locked
+	// Versions follow the locks, so the cache keeps the latest row in any order of arrival.
+	version := e.workers.nextVersion()
 	rows, saved := make(map[int64]*task.Worker, len(list)), make(map[int64]bool, len(list))
 	for _, w := range list {
 		rows[w.No] = w
@@ -92,7 +86,7 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 	var acts []task.Act
 	for i, c := range calls {
 		before := rows[c.worker.No]
-		if before == nil { // it was removed meanwhile
+		if before == nil { // removed meanwhile
 			out[i] = changedWorker{err: noWorker(c.worker.ID)}
 			continue
 		}
@@ -123,9 +117,8 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 	return nil
 }
 
-// changed caches a worker's changed row. It ends the polls of a worker that is leaving, and makes those of a worker
-// whose steps were stopped or resumed check again. A row that was changed again since is left to that change.
-// It runs after the commit, possibly later than that of a newer change.
+// changed caches a row, ends the polls of a leaving worker, and makes those of a stopped or resumed one check again.
+// It may run after a newer change, which then wins.
 func (e *Engine) changed(w *task.Worker, now task.Instant, version int64) {
 	before, newest := e.workers.put(w, now, version)
 	if !newest {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// asking counts how often transactions ask for workers.
 type asking struct {
 	engine.Database
 	times int
@@ -30,8 +29,7 @@ func (t askingTx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, err
 	return t.Tx.Workers(ctx, nos)
 }
 
-// What is to be changed of many workers is read at once, and several changes of one
-// come one after another.
+// Changes of many workers read their rows together, and apply one after another to each.
 func TestWorkersAreChangedTogether(t *testing.T) {
 	t.Parallel()
 	s := &asking{Database: memstore.New(&memstore.Options{Seed: 1})}

@@ -6,9 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Of two who have read a worker's row, the one who read it last is right, no matter who comes
-// first: what one transaction changed is not undone by another that ended in the same
-// commit.
+// The last read of a row wins in any order of arrival: no transaction undoes another's change in one commit.
 func TestWorkerCacheKeepsTheNewestLook(t *testing.T) {
 	t.Parallel()
 	var c workerCache
@@ -27,7 +25,7 @@ func TestWorkerCacheKeepsTheNewestLook(t *testing.T) {
 		t.Error("a newer version does not count")
 	}
 
-	// a row was read while somebody had changed it and not committed that yet
+	// read while an uncommitted change exists
 	before, change := c.version(old.ID), c.nextVersion()
 	if !c.read(old, 15, before) {
 		t.Error("what was read is not kept")

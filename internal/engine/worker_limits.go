@@ -10,15 +10,13 @@ import (
 )
 
 const (
-	// maxServed bounds the lists of what a worker serves, in bytes: all workers may be in memory at once.
+	// maxServed bounds a worker's lists in bytes: all workers may be in memory.
 	maxServed = 64 << 10
-	// forgottenAtOnce is how many dead workers are removed at once to make room for new ones.
+	// forgottenAtOnce is the number of dead workers removed to make room.
 	forgottenAtOnce = 100
-	// workersAtOnce is how many workers one statement of a page reads.
-	workersAtOnce = 64
+	workersAtOnce   = 64
 )
 
-// servedBytes is the total length of a worker's lists.
 func servedBytes(w *task.Worker) int {
 	n := 0
 	for _, list := range [][]string{w.Namespaces, w.Handlers, w.Capabilities} {
@@ -29,9 +27,8 @@ func servedBytes(w *task.Worker) int {
 	return n
 }
 
-// admitWorker refuses a worker when there are too many. Dead ones are removed first. A worker that is known by name and
-// host returns after a restart while its earlier registration still counts, so it is admitted, up to twice the limit in
-// total.
+// admitWorker removes dead workers before it refuses one. A worker known by name and host is admitted up to twice the
+// limit, because its registration before a restart still counts.
 func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 	limit := e.cfg.Limits.Workers
 	n, err := e.store.CountWorkers(ctx, 2*limit)
@@ -59,9 +56,8 @@ func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 		RetryAfter: e.cfg.Leases.HeartbeatInterval}
 }
 
-// ListWorkers returns a page of the workers seen within a time, and of all that are not dead, after the worker with the
-// given number; and the number after which to continue, 0 at the end. The page ends early when it exceeds a number of
-// bytes.
+// ListWorkers returns a page of the workers seen within a time, and all that are not dead, after a number; and the
+// number to continue after, 0 at the end. It ends early above a number of bytes.
 func (e *Engine) ListWorkers(ctx context.Context, within time.Duration, behind int64,
 	limit int,
 ) ([]*task.Worker, int64, error) {

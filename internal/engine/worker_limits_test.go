@@ -24,7 +24,7 @@ func TestWorkersHaveALimit(t *testing.T) {
 		add(name, "")
 	}
 	add("d", task.Exhausted)
-	for range 3 { // a worker that is known comes back, and not without end
+	for range 3 { // a known worker returns, within bounds
 		add("a", "")
 	}
 	add("a", task.Exhausted)
@@ -32,7 +32,7 @@ func TestWorkersHaveALimit(t *testing.T) {
 	if _, err := e.MarkDeadWorkers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	add("d", "") // the dead make room
+	add("d", "")
 }
 
 func TestWorkersServeABoundedList(t *testing.T) {

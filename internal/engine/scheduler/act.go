@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Pause keeps a schedule from firing, until a time or until Resume; running tasks go on. A schedule that is paused gets
-// the new reason and end.
+// Pause keeps a schedule from firing, until a time or Resume; running tasks continue. Pausing again changes reason
+// and end.
 func (s *Scheduler) Pause(ctx context.Context, namespace, name string, until task.Instant, by By) (*schedule.Schedule,
 	error,
 ) {
@@ -27,7 +27,6 @@ func (s *Scheduler) Pause(ctx context.Context, namespace, name string, until tas
 	})
 }
 
-// change changes a schedule that a request names, as a new version of it.
 func (s *Scheduler) change(ctx context.Context, namespace, name string, by By,
 	fn func(of *schedule.Schedule, by By, now task.Instant) (act, error),
 ) (changed *schedule.Schedule, err error) {
@@ -58,7 +57,7 @@ func (s *Scheduler) change(ctx context.Context, namespace, name string, by By,
 	return changed, nil
 }
 
-// Resume ends the pause of a schedule. The times of the pause are skipped. WrongState: it is not paused.
+// Resume ends the pause of a schedule, and skips its times. WrongState: it is not paused.
 func (s *Scheduler) Resume(ctx context.Context, namespace, name string, by By) (*schedule.Schedule, error) {
 	var skips []Skip
 	by, err := signed(ctx, by)
@@ -85,7 +84,7 @@ func (s *Scheduler) Resume(ctx context.Context, namespace, name string, by By) (
 			skips = append(skips, Skip{Schedule: of.ID, Skip: skip, DecidedAt: now})
 		}
 		of.Decided, of.Pause, of.Version, of.UpdatedAt = d.Decided, nil, of.Version+1, now
-		// At once: firings may have waited since before the pause.
+		// Firings may have waited since before the pause.
 		of.Wake = now
 		if err := s.store.AddSkips(ctx, tx, skips); err != nil {
 			return err
@@ -108,7 +107,7 @@ func (s *Scheduler) Resume(ctx context.Context, namespace, name string, by By) (
 	return resumed, nil
 }
 
-// Remove deletes a schedule with its firings. Their tasks stay.
+// Remove deletes a schedule with its firings, not their tasks.
 func (s *Scheduler) Remove(ctx context.Context, namespace, name string, by By) error {
 	by, err := signed(ctx, by)
 	if err != nil {

@@ -124,7 +124,7 @@ func TestSave(t *testing.T) {
 		if saved, err := r.Save(t.Context(), spec, scheduler.By{Version: 1}, true); err != nil || !saved.Changed() {
 			t.Fatalf("%+v, %v", saved, err)
 		}
-		// What has come under the old expression does not fire under the new one.
+		// Times of the old expression do not fire under the new one.
 		r.at(noon.Add(35 * time.Minute))
 		r.save("*/10 * * * *")
 		r.pass(5 * time.Minute)
@@ -132,7 +132,6 @@ func TestSave(t *testing.T) {
 	})
 }
 
-// TestRefusedSpecs: each fault has its place.
 func TestRefusedSpecs(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -182,7 +181,6 @@ func TestRefusedSpecs(t *testing.T) {
 	})
 }
 
-// TestScope: a schedule of another namespace does not exist for a key that does not reach it.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -222,12 +220,12 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// TestRestoredDatabase: a copy that was made earlier continues where it was: what has come since is missed.
+// TestRestoredDatabase: an earlier copy continues where it was; later times are missed.
 func TestRestoredDatabase(t *testing.T) {
 	t.Parallel()
 	file, backup := sqlitetest.File(t), filepath.Join(t.TempDir(), "backup.db")
 	on := func(file string, script func(r *rig)) {
-		t.Run(filepath.Base(file), func(t *testing.T) { // which closes it
+		t.Run(filepath.Base(file), func(t *testing.T) {
 			s, err := sqlite.Open(t.Context(), file, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -259,7 +257,6 @@ func TestRestoredDatabase(t *testing.T) {
 	})
 }
 
-// TestTasksOfSchedulesAreExplained names the schedule.
 func TestTasksOfSchedulesAreExplained(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

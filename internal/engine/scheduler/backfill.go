@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Run submits the task of a schedule now, also of one that is paused. overlap is the policy for it, "" for that of the
-// schedule. Conflict: the policy skips it, because a task of the schedule runs.
+// Run submits the task of a schedule now, even if it is paused. overlap is the policy, "" for the schedule's.
+// Conflict: the policy skips it, because a task runs.
 func (s *Scheduler) Run(ctx context.Context, namespace, name string, overlap schedule.Overlap, by By) (*Firing, error) {
 	by, err := signed(ctx, by)
 	if err == nil {
@@ -42,7 +42,7 @@ func (s *Scheduler) Run(ctx context.Context, namespace, name string, overlap sch
 					Hint: "wait for it, or name another policy of overlap"}
 			case made[i].State == Refused:
 				code := task.Invalid
-				if task.CodeOf(plans[0].refusal) == task.Conflict { // with the task that has its unique key
+				if task.CodeOf(plans[0].refusal) == task.Conflict { // with the task of its unique key
 					code = task.Conflict
 				}
 				return &task.Error{Code: code, Message: "the task was refused: its " + made[i].Error}
@@ -59,7 +59,6 @@ func (s *Scheduler) Run(ctx context.Context, namespace, name string, overlap sch
 	return &ran, nil
 }
 
-// admitting decides about times that an operator asks for.
 func admitting(overlap schedule.Overlap, times []task.Instant) decide {
 	return func(of *schedule.Schedule, _ *schedule.Times, state schedule.State) schedule.Decision {
 		policy := overlap
@@ -72,7 +71,6 @@ func admitting(overlap schedule.Overlap, times []task.Instant) decide {
 	}
 }
 
-// stale turns the end of many tries into an answer.
 func stale(err error) error {
 	if errors.Is(err, errStale) {
 		return &task.Error{Code: task.Conflict, Message: "the schedule fires at the same time", Hint: "send it again"}
@@ -88,7 +86,6 @@ func overlapFault(o schedule.Overlap) error {
 		Problems: []task.Problem{{Location: "/overlap", Message: fmt.Sprintf("must be one of %v", schedule.Overlaps)}}}
 }
 
-// found returns a schedule that a request names.
 func (s *Scheduler) found(ctx context.Context, namespace, name string, by By) (*schedule.Schedule, error) {
 	if !nameable(ctx, namespace, name) {
 		return nil, noSchedule(name)
@@ -103,26 +100,24 @@ func (s *Scheduler) found(ctx context.Context, namespace, name string, by By) (*
 	return of, by.expected(of.Version)
 }
 
-// BackfillRequest asks for the times of a range.
+// BackfillRequest is a request for the times of a range.
 type BackfillRequest struct {
-	From, Until task.Instant     // both included
-	Overlap     schedule.Overlap // "" for that of the schedule
-	Dry         bool             // only say what it would do
+	From, Until task.Instant     // inclusive
+	Overlap     schedule.Overlap // default: the schedule's
+	Dry         bool             // no effect, only the answer
 }
 
-// Backfilled is what became of a backfill.
+// Backfilled is the result of a backfill.
 type Backfilled struct {
-	Times                          []task.Instant // all of the range
+	Times                          []task.Instant
 	Fired, Waiting, Skipped, Known int
 	Refused                        int
 }
 
-// backfillBatch bounds the firings of a backfill in one transaction.
 const backfillBatch = 100
 
-// Backfill fires the times of a range in the past, in order and through the policy of overlap. A time that has fired
-// already does not fire again, so a backfill may be repeated after an error. Invalid: the range has too many times, or
-// ends after those that were decided about.
+// Backfill fires past times of a range in order, by the overlap policy. Times fire once, so it may be repeated after
+// an error. Invalid: the range has too many times, or is not decided yet at its end.
 func (s *Scheduler) Backfill(ctx context.Context, namespace, name string, req BackfillRequest, by By) (*Backfilled,
 	error,
 ) {
@@ -145,7 +140,7 @@ func (s *Scheduler) Backfill(ctx context.Context, namespace, name string, req Ba
 	if out.Times, err = s.rangeOf(of, times, req); err != nil || req.Dry {
 		return out, err
 	}
-	size := max(1, min(backfillBatch, s.most()-1)) // and one that waits may begin
+	size := max(1, min(backfillBatch, s.most()-1)) // a waiting one may begin too
 	for i := 0; i < len(out.Times); i += size {
 		last := i+size >= len(out.Times)
 		batch := out.Times[i:min(i+size, len(out.Times))]
@@ -178,7 +173,6 @@ func (s *Scheduler) Backfill(ctx context.Context, namespace, name string, req Ba
 	return out, nil
 }
 
-// rangeOf returns the times of a backfill.
 func (s *Scheduler) rangeOf(of *schedule.Schedule, times *schedule.Times, req BackfillRequest) ([]task.Instant, error) {
 	bad := func(at, message string) error {
 		return &task.Error{Code: task.Invalid, Message: "nothing was backfilled",
@@ -202,5 +196,4 @@ func (s *Scheduler) rangeOf(of *schedule.Schedule, times *schedule.Times, req Ba
 	return list, nil
 }
 
-// stamp writes an instant for people.
 func stamp(at task.Instant) string { return at.Time().Format("2006-01-02T15:04:05Z") }

@@ -20,7 +20,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// fired returns how often a schedule has fired.
 func (r *rig) fired(name string) int {
 	r.t.Helper()
 	h, err := r.History(r.t.Context(), "default", name, 0, 2000)
@@ -30,7 +29,7 @@ func (r *rig) fired(name string) int {
 	return len(h.Firings)
 }
 
-// TestMoreDueThanOneCall: after an outage more tasks are due than one call may have. All are submitted, once each.
+// TestMoreDueThanOneCall: after an outage more tasks are due than one call may have. All are submitted once.
 func TestMoreDueThanOneCall(t *testing.T) {
 	t.Parallel()
 	for _, items := range []int{1, 7, 100} {
@@ -54,7 +53,7 @@ func TestMoreDueThanOneCall(t *testing.T) {
 	}
 }
 
-// TestCancelsMoreThanOneCall: a firing takes the place of more tasks than one call may cancel.
+// TestCancelsMoreThanOneCall: a firing replaces more tasks than one call may cancel.
 func TestCancelsMoreThanOneCall(t *testing.T) {
 	t.Parallel()
 	var c settings.Config
@@ -82,7 +81,6 @@ func TestCancelsMoreThanOneCall(t *testing.T) {
 	})
 }
 
-// poisonedDB is a database whose rows of some schedules cannot be read.
 type poisonedDB struct {
 	*sqlite.Store
 
@@ -95,9 +93,9 @@ type poisonedRows struct {
 	scheduler.Store
 	mu   sync.Mutex
 	bad  map[task.ID]bool
-	more []scheduler.Wake // which are bad, and due before all others
+	more []scheduler.Wake // bad, and due first
 
-	stuck task.ID // whose firings cannot be ended
+	stuck task.ID // whose firings cannot end
 }
 
 func (s *poisonedRows) WakeTimes(ctx context.Context, limit int) ([]scheduler.Wake, error) {
@@ -128,8 +126,7 @@ func (s *poisonedRows) SettleFirings(ctx context.Context, tx engine.Tx, list []s
 	return s.Store.SettleFirings(ctx, tx, list)
 }
 
-// TestPoisonedFirings: a firing whose end cannot be stored keeps neither others from their ends nor schedules from
-// firing.
+// TestPoisonedFirings: a firing whose end cannot be stored blocks nothing else.
 func TestPoisonedFirings(t *testing.T) {
 	t.Parallel()
 	s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
@@ -174,8 +171,7 @@ func TestPoisonedFirings(t *testing.T) {
 	}
 }
 
-// TestPoisonedSchedules: schedules that cannot be read, and are due first, keep no other from firing, and rest longer
-// each time.
+// TestPoisonedSchedules: unreadable schedules that are due first block no other, and rest longer each time.
 func TestPoisonedSchedules(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{1, 120, 10_000} {
@@ -219,7 +215,7 @@ func TestPoisonedSchedules(t *testing.T) {
 			t.Errorf("%d of %d poisoned schedules were named", named, bad)
 		}
 		clear(db.rows.bad)
-		db.rows.more = nil // and once the cause is gone
+		db.rows.more = nil // the cause is gone
 		r.at(r.clock().Add(time.Minute))
 		for range 30 {
 			r.fire()
@@ -230,7 +226,7 @@ func TestPoisonedSchedules(t *testing.T) {
 	}
 }
 
-// TestScheduleWithoutKey: a node that cannot decrypt a schedule's context uses up none of its times.
+// TestScheduleWithoutKey: a node that cannot decrypt a schedule's context uses up no times.
 func TestScheduleWithoutKey(t *testing.T) {
 	t.Parallel()
 	s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
@@ -263,7 +259,6 @@ type unopenedDB struct {
 
 func (d *unopenedDB) Schedules() scheduler.Store { return d.rows }
 
-// unopenedRows has contexts as a node reads them that lacks their key.
 type unopenedRows struct {
 	scheduler.Store
 	sealed bool

@@ -14,21 +14,19 @@ import (
 )
 
 const (
-	// fireBatch bounds the schedules that are decided about in one transaction.
-	fireBatch = 50
-	// settleBatch bounds the firings that are ended in one.
+	fireBatch   = 50
 	settleBatch = 500
-	// planRuns is how often a plan is made anew when something changed before it could be carried out.
+	// planRuns bounds new plans after concurrent changes.
 	planRuns = 5
-	// troublePause is how long a schedule rests whose task the engine cannot take now.
+	// troublePause is how long a schedule rests whose task the engine cannot take, in microseconds.
 	troublePause = 5_000_000
 )
 
-// errStale: between the plan and its transaction something changed.
+// errStale: something changed between plan and transaction.
 var errStale = errors.New("the schedule has changed meanwhile")
 
-// Fire decides about the schedules whose time has come, and submits their tasks. It returns how many, and whether there
-// are more. Several processes may call it at once; one suffices.
+// Fire decides about due schedules, and submits their tasks. It returns how many, and whether there are more. Several
+// processes may call it; one suffices.
 func (s *Scheduler) Fire(ctx context.Context) (int, bool, error) {
 	now := s.tasks.Now()
 	settled := s.settle(ctx, now)
@@ -43,7 +41,7 @@ func (s *Scheduler) Fire(ctx context.Context) (int, bool, error) {
 	return len(list), true, cmp.Or(err, settled)
 }
 
-// dueWakes returns the schedules whose time has come, and stores the time of the next one.
+// dueWakes also stores the time of the next one.
 func (s *Scheduler) dueWakes(ctx context.Context, now task.Instant, limit int) ([]Wake, error) {
 	list, err := s.store.WakeTimes(ctx, limit+1)
 	s.next.Store(0)
@@ -56,10 +54,10 @@ func (s *Scheduler) dueWakes(ctx context.Context, now task.Instant, limit int) (
 	return list[:min(len(list), limit)], err
 }
 
-// NextWake is the time at which Fire has something to do, as far as the last call knows; 0 for none.
+// NextWake is the next time for Fire as of the last call; 0 for none.
 func (s *Scheduler) NextWake() task.Instant { return task.Instant(s.next.Load()) }
 
-// settle ends the firings whose tasks have ended. A *due.Error tells of those that were stepped over.
+// settle ends the firings of ended tasks. A *due.Error lists skipped ones.
 func (s *Scheduler) settle(ctx context.Context, now task.Instant) error {
 	list, err := s.ended.Read(now, settleBatch, func(limit int) ([]Firing, error) {
 		return s.store.EndedFirings(ctx, limit)
@@ -74,7 +72,7 @@ func (s *Scheduler) settle(ctx context.Context, now task.Instant) error {
 	})
 }
 
-// fire decides about schedules in one transaction. One whose task the engine cannot take now rests.
+// fire uses one transaction. A schedule whose task the engine cannot take now rests.
 func (s *Scheduler) fire(ctx context.Context, list []Wake, now task.Instant) error {
 	ids := make([]task.ID, len(list))
 	for i, w := range list {
@@ -95,7 +93,7 @@ func (s *Scheduler) fire(ctx context.Context, list []Wake, now task.Instant) err
 	return err
 }
 
-// blame stores why a schedule cannot fire, if that is its own fault: if anything can be stored.
+// blame stores a schedule's own fault, if anything can be stored.
 func (s *Scheduler) blame(ctx context.Context, w Wake, now task.Instant, why error) error {
 	if s.trouble(ctx, w.ID, now, 0, why) == nil {
 		return nil
@@ -103,7 +101,7 @@ func (s *Scheduler) blame(ctx context.Context, w Wake, now task.Instant, why err
 	return engine.Storable(ctx, s.db, why)
 }
 
-// trouble stores why a schedule does not fire, and until when it rests; 0: it does not, for other nodes.
+// trouble stores why a schedule does not fire, and until when it rests; 0: other nodes may fire it.
 func (s *Scheduler) trouble(ctx context.Context, id task.ID, now, until task.Instant, why error) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		list, err := s.store.Schedules(ctx, tx, []task.ID{id})
@@ -115,7 +113,6 @@ func (s *Scheduler) trouble(ctx context.Context, id task.ID, now, until task.Ins
 	})
 }
 
-// carryOut makes plans for schedules and carries them out in one transaction. also belongs to it; nil for nothing.
 func (s *Scheduler) carryOut(ctx context.Context, ids []task.ID, kind Kind, now task.Instant, fn decide,
 	also func(context.Context, engine.Tx, []*plan, []Firing) error,
 ) ([]*plan, error) {
@@ -124,7 +121,7 @@ func (s *Scheduler) carryOut(ctx context.Context, ids []task.ID, kind Kind, now 
 		if err != nil {
 			return nil, err
 		}
-		if kind == KindTime { // what does not fit stays due
+		if kind == KindTime { // the rest stays due
 			if ids = idsOf(made); len(ids) == 0 {
 				return nil, nil
 			}
@@ -164,7 +161,7 @@ func (s *Scheduler) carryOut(ctx context.Context, ids []task.ID, kind Kind, now 
 	return nil, errStale
 }
 
-// submit submits the tasks of plans, and calls then in the transaction.
+// submit calls then in the transaction.
 func (s *Scheduler) submit(ctx context.Context, plans []*plan, then func(context.Context, engine.Tx,
 	func(context.Context, engine.Tx) ([]engine.Receipt, error)) error,
 ) error {
@@ -189,8 +186,7 @@ func (s *Scheduler) submit(ctx context.Context, plans []*plan, then func(context
 	})
 }
 
-// cancel cancels the running tasks of schedules whose new firing takes their place. One that has ended meanwhile is
-// left alone.
+// cancel cancels the running tasks that new firings replace, unless they have ended.
 func (s *Scheduler) cancel(ctx context.Context, tx engine.Tx, plans []*plan) error {
 	for _, p := range plans {
 		if !p.decided.Cancel {
@@ -211,16 +207,15 @@ func (s *Scheduler) cancelTasks(ctx context.Context, tx engine.Tx, p *plan, ids 
 	return err
 }
 
-// record stores what became of plans: firings, skips, and how far the schedules are decided about. receipts are in the
-// order of submit.
+// receipts are in the order of submit.
 func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, receipts []engine.Receipt,
 	now task.Instant,
 ) ([]Firing, error) {
 	var added, changed []Firing
 	var skips []Skip
 	var moved []*schedule.Schedule
-	var refusal error               // of the last task that was refused
-	next := func(f Firing) Firing { // with the receipt of its task
+	var refusal error               // the last one
+	next := func(f Firing) Firing { // with its receipt
 		r := receipts[0]
 		receipts = receipts[1:]
 		if f.State, f.Task, f.SubmittedAt = Running, r.ID, now; r.Err == nil && !r.Created {
@@ -279,8 +274,7 @@ func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, rec
 	return stored, s.tell(ctx, tx, plans, stored, now)
 }
 
-// anothersTask is why a firing has no task although its submission was answered with one: that task is not its own, and
-// must not be cancelled, or waited for, as if it were.
+// A submission may be answered with another owner's task, which must not be cancelled or waited for.
 func anothersTask(r engine.Receipt) error {
 	message := "names the task %s, which guards the unique key"
 	if r.Unique != nil && r.Unique.Outcome == engine.UniqueSuperseded {
@@ -290,7 +284,6 @@ func anothersTask(r engine.Receipt) error {
 		Problems: []task.Problem{{Location: "/unique", Message: fmt.Sprintf(message, r.ID)}}}
 }
 
-// move moves a schedule to where it is decided about.
 func (p *plan) move() {
 	p.of.Decided, p.of.Wake = p.decided.Decided, p.decided.Wake
 	if p.decided.Resume {
@@ -301,7 +294,6 @@ func (p *plan) move() {
 	}
 }
 
-// reasonOf is why a task was refused, in one line.
 func reasonOf(err error) string {
 	var e *task.Error
 	if !errors.As(err, &e) {
@@ -313,7 +305,6 @@ func reasonOf(err error) string {
 	return fieldOf(e.Problems[0].Location)[1:] + " " + e.Problems[0].Message
 }
 
-// observe tells the observer what became of plans.
 func (s *Scheduler) observe(plans []*plan, stored []Firing, now task.Instant) {
 	names := map[task.ID]string{}
 	for _, p := range plans {
@@ -333,13 +324,12 @@ func (s *Scheduler) observe(plans []*plan, stored []Firing, now task.Instant) {
 }
 
 const (
-	// keptFirings and keptSkips are how many of a schedule are kept after they have ended.
 	keptFirings = 1000
 	keptSkips   = 200
 	tidyBatch   = 100
 )
 
-// Tidy deletes what is beyond the firings that are kept. Each call looks at some schedules.
+// Tidy deletes surplus firings of some schedules in each call.
 func (s *Scheduler) Tidy(ctx context.Context) (int, bool, error) {
 	ids, err := s.store.AnySchedules(ctx, s.tidy, tidyBatch)
 	if err != nil {

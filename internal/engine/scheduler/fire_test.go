@@ -42,7 +42,7 @@ func TestFires(t *testing.T) {
 	})
 }
 
-// TestTimeWithoutContext: a context that is null is none, also where the time goes into it.
+// TestTimeWithoutContext: a null context is none, even if it receives the time.
 func TestTimeWithoutContext(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -56,8 +56,8 @@ func TestTimeWithoutContext(t *testing.T) {
 	})
 }
 
-// TestClockChanges: a firing in the gap comes once, later by the gap; one in the overlap comes once, the first time;
-// one of each hour comes in both.
+// TestClockChanges: a firing in the gap comes once, later by the gap; one in the overlap once, the first time; an
+// hourly one in both.
 func TestClockChanges(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -69,11 +69,11 @@ func TestClockChanges(t *testing.T) {
 			}
 		}
 		hours(24)
-		r.want("time 29T01:30:00 running") // 03:30 in Berlin
+		r.want("time 29T01:30:00 running")
 		r.at(time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC))
 		r.fire()
 		hours(24)
-		if got := r.history(); got[len(got)-1] != "time 25T00:30:00 running" { // the first 02:30
+		if got := r.history(); got[len(got)-1] != "time 25T00:30:00 running" {
 			t.Fatal(got)
 		}
 		r.save("30 * * * *", func(s *schedule.Spec) { s.Zone, s.Overlap = "Europe/Berlin", schedule.OverlapAllow })
@@ -112,7 +112,7 @@ func TestMissed(t *testing.T) {
 	})
 }
 
-// TestLongOutage: what is skipped is counted up to a bound, and what is made up for is the latest.
+// TestLongOutage: skipped times are counted up to a bound, and the latest one is made up for.
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -168,7 +168,7 @@ func TestOverlap(t *testing.T) {
 	})
 }
 
-// TestFailedTaskDoesNotBlock: a task in error has ended, as far as the schedule is concerned.
+// TestFailedTaskDoesNotBlock: for the schedule a task in error has ended.
 func TestFailedTaskDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -182,7 +182,7 @@ func TestFailedTaskDoesNotBlock(t *testing.T) {
 	})
 }
 
-// TestClockGoesBack: what was decided about does not fire again when the clock shows the same times twice.
+// TestClockGoesBack: times do not fire again.
 func TestClockGoesBack(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -194,13 +194,13 @@ func TestClockGoesBack(t *testing.T) {
 		for range 8 {
 			r.pass(10 * time.Minute)
 		}
-		r.wantTasks(2) // it is 12:20 again
+		r.wantTasks(2)
 		r.pass(10 * time.Minute)
 		r.wantTasks(3)
 	})
 }
 
-// TestNodesAtOnce: nodes that decide at the same time submit one task for each firing.
+// TestNodesAtOnce: concurrent nodes submit one task for each firing.
 func TestNodesAtOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -245,7 +245,7 @@ func TestNodesAtOnce(t *testing.T) {
 	})
 }
 
-// TestRefusedTask: a task that the engine refuses is a firing too; the schedule continues.
+// TestRefusedTask: a refused task is a firing too; the schedule continues.
 func TestRefusedTask(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -260,7 +260,7 @@ func TestRefusedTask(t *testing.T) {
 		if err != nil || !strings.HasPrefix(h.Firings[0].Error, "context ") {
 			t.Fatalf("%+v, %v", h, err)
 		}
-		// once its context is right, a backfill makes up for it
+		// a backfill makes up for it after a repair
 		r.save("*/10 * * * *", func(s *schedule.Spec) {
 			s.TaskType, s.Template, s.Context = "", "order", []byte(`{"a":1}`)
 		})
@@ -272,7 +272,7 @@ func TestRefusedTask(t *testing.T) {
 	})
 }
 
-// TestJitter delays each firing by the same time on each node, and keeps the order.
+// TestJitter delays each firing equally on each node, and keeps the order.
 func TestJitter(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

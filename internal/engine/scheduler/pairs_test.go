@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// submit submits a task of the template "sync" that no schedule has to do with.
 func (r *rig) submit() uuid.UUID {
 	r.t.Helper()
 	got, err := r.client.Submit(r.t.Context(), tasker.TaskRequest{Name: "sync"})
@@ -25,7 +24,6 @@ func (r *rig) submit() uuid.UUID {
 	return got.TaskUUID
 }
 
-// state is the state of a task.
 func (r *rig) state(id uuid.UUID) string {
 	r.t.Helper()
 	got, err := r.client.Task(r.t.Context(), id, 0)
@@ -35,14 +33,12 @@ func (r *rig) state(id uuid.UUID) string {
 	return string(got.State)
 }
 
-// ofSync makes a schedule one of the template "sync".
 func ofSync(overlap schedule.Overlap) func(s *schedule.Spec) {
 	return func(s *schedule.Spec) { s.TaskType, s.Template, s.Overlap = "", "sync", overlap }
 }
 
-// TestUniqueTemplate: a firing whose unique key another task has gets no task and says so. That task is neither waited
-// for nor cancelled as if it were the schedule's; once it has ended the schedule fires again, and a backfill makes up
-// for the firings that were refused.
+// TestUniqueTemplate: a firing whose unique key another task has gets no task. The schedule does not wait for that
+// task or cancel it, fires again after its end, and a backfill makes up for refused firings.
 func TestUniqueTemplate(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -68,7 +64,7 @@ func TestUniqueTemplate(t *testing.T) {
 			r.want("time 01T12:10:00 refused", "time 01T12:20:00 refused", "time 01T12:30:00 running")
 			r.work(false)
 			r.pass(time.Second)
-			// Of those that are refused only one at a time gets the key.
+			// Only one refused firing at a time gets the key.
 			out, err := r.Backfill(t.Context(), "default", "nightly", scheduler.BackfillRequest{From: task.At(noon),
 				Until: task.At(r.clock()), Overlap: schedule.OverlapAllow}, scheduler.By{})
 			if err != nil || len(out.Times) != 4 || out.Fired != 1 || out.Refused != 2 || out.Known != 1 {
@@ -82,7 +78,7 @@ func TestUniqueTemplate(t *testing.T) {
 	})
 }
 
-// TestUniqueTemplateReplaces: with the rule replace the task of the last firing stays, also of several in one call.
+// TestUniqueTemplateReplaces: with the rule replace the last firing's task stays, even with several in one call.
 func TestUniqueTemplateReplaces(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -106,7 +102,7 @@ func TestUniqueTemplateReplaces(t *testing.T) {
 	})
 }
 
-// TestPausedNamespace: a pause holds the tasks of a schedule back, not its firings.
+// TestPausedNamespace: a pause holds back tasks, not firings.
 func TestPausedNamespace(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -126,7 +122,7 @@ func TestPausedNamespace(t *testing.T) {
 			if _, err := flow.Of(r.client).ResumePaused(t.Context(), flow.ResumePausedRequest{Target: target}); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.node.RunOnce(t.Context()); err != nil { // what is parked returns
+			if err := r.node.RunOnce(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			r.work(false)
@@ -142,8 +138,8 @@ func TestPausedNamespace(t *testing.T) {
 	})
 }
 
-// TestBackPressure: a firing that back-pressure refuses is neither lost nor doubled; others fire beside it. One that
-// stays refused for longer than the grace was missed.
+// TestBackPressure: a firing refused by back-pressure is neither lost nor doubled; others fire. After the grace it
+// was missed.
 func TestBackPressure(t *testing.T) {
 	t.Parallel()
 	c := settings.Config{Backpressure: settings.Backpressure{Scope: settings.AllScope, Soft: 3, HighOnly: -1,

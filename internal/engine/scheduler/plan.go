@@ -13,24 +13,22 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// plan is what is to become of a schedule. It is made twice: before the transaction, since a submission is prepared
-// outside of it, and in it, with the rows locked. Only if both are the same is it carried out.
+// plan is made before the transaction, where a submission is prepared, and again with locked rows. It is carried out
+// only if both agree.
 type plan struct {
 	of      *schedule.Schedule
-	kind    Kind // of what an operator asked for; KindTime for what has come
+	kind    Kind // KindTime for due times, else the operator's
 	decided schedule.Decision
-	running []task.ID             // tasks that have not ended
-	again   map[task.Instant]bool // firings that were refused before, by time
-	kinds   map[task.Instant]Kind // of the firings that waited, by time
-	known   []task.Instant        // times of the decision that have fired already
+	running []task.ID             // not ended
+	again   map[task.Instant]bool // refused before, by time
+	kinds   map[task.Instant]Kind // of waiting firings, by time
+	known   []task.Instant        // times that have fired already
 	refused int                   // tasks that the engine refused
-	refusal error                 // the last of them
+	refusal error                 // the last one
 }
 
-// decide returns the decision about a schedule.
 type decide func(of *schedule.Schedule, times *schedule.Times, state schedule.State) schedule.Decision
 
-// plans reads schedules and their open firings in a transaction, and decides.
 func (s *Scheduler) plans(ctx context.Context, tx engine.Tx, ids []task.ID, kind Kind, fn decide) ([]*plan, error) {
 	found, err := s.store.Schedules(ctx, tx, ids)
 	if err != nil || len(found) == 0 {
@@ -52,7 +50,7 @@ func (s *Scheduler) plans(ctx context.Context, tx engine.Tx, ids []task.ID, kind
 			if f.State == Waiting {
 				state.Waiting = append(state.Waiting, f.At)
 				p.kinds[f.At] = f.Kind
-			} else if f.Outcome != "" && !f.Outcome.Settled() { // retention deletes tasks that have ended
+			} else if f.Outcome != "" && !f.Outcome.Settled() { // retention deletes ended tasks
 				state.Running++
 				p.running = append(p.running, f.Task)
 			}
@@ -61,7 +59,7 @@ func (s *Scheduler) plans(ctx context.Context, tx engine.Tx, ids []task.ID, kind
 		if err == nil {
 			err = readable(of)
 		}
-		if err != nil { // nothing is decided: its times wait for a node that can read it
+		if err != nil { // its times wait for a node that can read it
 			return nil, err
 		}
 		p.decided = fn(of, times, state)
@@ -70,7 +68,7 @@ func (s *Scheduler) plans(ctx context.Context, tx engine.Tx, ids []task.ID, kind
 	return list, s.dropFired(ctx, tx, list)
 }
 
-// readable refuses a schedule whose context this node cannot decrypt: its tasks would be refused for good.
+// readable refuses a schedule that this node cannot decrypt: its tasks would fail for good.
 func readable(of *schedule.Schedule) error {
 	if reason, _, is := task.WhyUnopened(of.Spec.Context); is {
 		return task.Errorf(task.WrongState, "the context of the schedule %q cannot be decrypted here: %s", of.Spec.Name,
@@ -79,10 +77,8 @@ func readable(of *schedule.Schedule) error {
 	return nil
 }
 
-// most is how many tasks one transaction submits or cancels.
 func (s *Scheduler) most() int { return s.tasks.Config().Limits.BatchItems }
 
-// load is how many tasks a plan submits and cancels.
 func (p *plan) load() int {
 	n := len(p.decided.Begin) + len(p.decided.Fire)
 	if p.decided.Cancel {
@@ -91,8 +87,8 @@ func (p *plan) load() int {
 	return n
 }
 
-// prepare makes plans. Of what has come it takes the first ones that fit into one transaction, at least one. Tasks to
-// cancel that do not fit are cancelled before.
+// prepare takes the first due plans that fit into one transaction, at least one. Surplus tasks to cancel are
+// cancelled before.
 func (s *Scheduler) prepare(ctx context.Context, ids []task.ID, kind Kind, fn decide) (made []*plan, err error) {
 	plan := func(ctx context.Context, tx engine.Tx) (err error) {
 		made, err = s.plans(ctx, tx, ids, kind, fn)
@@ -131,8 +127,7 @@ func idsOf(plans []*plan) []task.ID {
 	return ids
 }
 
-// dropFired takes times out of decisions that have fired already. Those are few: of a backfill, or of a schedule that
-// was decided about before the database was restored in part.
+// Few times have fired: after a backfill or a partial restore.
 func (s *Scheduler) dropFired(ctx context.Context, tx engine.Tx, list []*plan) error {
 	var ids []task.ID
 	var first, last task.Instant
@@ -185,7 +180,6 @@ func (s *Scheduler) dropFired(ctx context.Context, tx engine.Tx, list []*plan) e
 	return nil
 }
 
-// same reports whether two plans submit the same tasks.
 func same(a, b []*plan) bool {
 	if len(a) != len(b) {
 		return false
@@ -199,7 +193,6 @@ func same(a, b []*plan) bool {
 	return true
 }
 
-// kindOf is the kind of a firing of the plan.
 func (p *plan) kindOf(f schedule.Firing) Kind {
 	if p.kind == KindTime && f.Missed {
 		return KindMissed
@@ -207,7 +200,6 @@ func (p *plan) kindOf(f schedule.Firing) Kind {
 	return p.kind
 }
 
-// submission is the task of a firing.
 func submission(of *schedule.Spec, at task.Instant, kind Kind) engine.Submission {
 	return engine.Submission{Name: of.Template, TaskType: of.TaskType, Version: of.Version, Namespace: of.Namespace,
 		Context: contextAt(of, at), Priority: of.Priority, Capabilities: of.Capabilities, Timeout: of.Timeout,
@@ -215,7 +207,7 @@ func submission(of *schedule.Spec, at task.Instant, kind Kind) engine.Submission
 			Schedule: &task.Scheduled{Name: of.Name, At: at, Kind: string(kind)}}}
 }
 
-// contextAt is the context of a task: that of the schedule, with the time in the member that it names.
+// contextAt adds the time to the schedule's context in the named member.
 func contextAt(of *schedule.Spec, at task.Instant) []byte {
 	if of.TimeField == "" {
 		return of.Context
@@ -224,14 +216,14 @@ func contextAt(of *schedule.Spec, at task.Instant) []byte {
 	if len(of.Context) > 0 && json.Unmarshal(of.Context, &members) != nil {
 		return of.Context // not an object, which Validate refuses
 	}
-	if members == nil { // the context is null
+	if members == nil { // null
 		members = map[string]json.RawMessage{}
 	}
 	members[of.TimeField] = json.RawMessage(`"` + at.Time().Format(time.RFC3339Nano) + `"`)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(members) != nil { // cannot be: each member is valid JSON
+	if e.Encode(members) != nil { // each member is valid JSON
 		return of.Context
 	}
 	return bytes.TrimSpace(b.Bytes())

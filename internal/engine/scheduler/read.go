@@ -9,16 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Status is a schedule and how it stands.
+// Status is a schedule with its state.
 type Status struct {
 	*schedule.Schedule
 
-	Times *schedule.Times // nil for a schedule that cannot be read
+	Times *schedule.Times // nil for an unreadable schedule
 	Next  []task.Instant
 	Last  *Firing // nil before the first
 }
 
-// shownNext is how many of the next times are shown.
 const shownNext = 10
 
 // Schedule returns a schedule with its next times, or NotFound.
@@ -34,7 +33,6 @@ func (s *Scheduler) Schedule(ctx context.Context, namespace, name string) (*Stat
 	return &list[0], nil
 }
 
-// statuses adds to schedules how they stand.
 func (s *Scheduler) statuses(ctx context.Context, list []*schedule.Schedule, next int) ([]Status, error) {
 	ids := make([]task.ID, len(list))
 	for i, of := range list {
@@ -56,7 +54,7 @@ func (s *Scheduler) statuses(ctx context.Context, list []*schedule.Schedule, nex
 		from := of.Decided
 		if of.Pause != nil {
 			if of.Pause.Until == 0 {
-				continue // none is known
+				continue
 			}
 			from = max(from, of.Pause.Until)
 		}
@@ -65,8 +63,8 @@ func (s *Scheduler) statuses(ctx context.Context, list []*schedule.Schedule, nex
 	return out, nil
 }
 
-// Schedules returns a page of schedules by namespace and name; a filter without a namespace selects all. Invalid: the
-// key is limited to several namespaces, and none is named.
+// Schedules returns a page by namespace and name; without a namespace, of all. Invalid: the key is limited to several
+// namespaces, and none is named.
 func (s *Scheduler) Schedules(ctx context.Context, f Filter) ([]Status, error) {
 	if key := access.From(ctx); f.Namespace == "" && key.Limited() {
 		of := key.Namespaces()
@@ -86,7 +84,7 @@ func (s *Scheduler) Schedules(ctx context.Context, f Filter) ([]Status, error) {
 	return s.statuses(ctx, list, 1)
 }
 
-// History is a page of what became of the times of a schedule, the latest first.
+// History is a page of a schedule's past times, latest first.
 type History struct {
 	Firings []Firing
 	Skips   []Skip
@@ -105,8 +103,7 @@ func (h *History) Before() task.Instant {
 	return before
 }
 
-// History returns the firings and the skips of a schedule before a time, 0 for all, the latest first: limit of both
-// together.
+// History returns limit firings and skips of a schedule together before a time, 0 for all, latest first.
 func (s *Scheduler) History(ctx context.Context, namespace, name string, before task.Instant, limit int) (*History,
 	error,
 ) {
@@ -124,7 +121,7 @@ func (s *Scheduler) History(ctx context.Context, namespace, name string, before 
 	if h.Skips, err = s.store.ListSkips(ctx, of.ID, before, limit+1); err != nil {
 		return nil, err
 	}
-	// The earliest ones of both lists are left to the next page. Those of one time stay together.
+	// The next page has the earliest ones of both lists. Those of one time stay together.
 	var all []task.Instant
 	for _, f := range h.Firings {
 		all = append(all, f.At)

@@ -26,7 +26,6 @@ import (
 // noon is a Sunday.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// rig is a node with schedules on a database, and a clock that a test sets.
 type rig struct {
 	t *testing.T
 	*scheduler.Scheduler
@@ -34,13 +33,13 @@ type rig struct {
 	node   *node.Node
 	client *tasker.Client
 	told   told
-	reopen func() *rig // another node on the same database; nil where one has it alone
+	reopen func() *rig // another node on this database; nil if there can be none
 
 	mu  sync.Mutex
 	now time.Time
 }
 
-// told counts what the observer was told.
+// told counts the observer's calls.
 type told struct {
 	mu   sync.Mutex
 	list []string
@@ -117,7 +116,6 @@ func (r *rig) at(at time.Time) {
 	r.now = at
 }
 
-// fire does what is due.
 func (r *rig) fire() {
 	r.t.Helper()
 	for more := true; more; {
@@ -128,15 +126,13 @@ func (r *rig) fire() {
 	}
 }
 
-// pass lets time pass, and does what is due.
 func (r *rig) pass(d time.Duration) {
 	r.t.Helper()
 	r.at(r.clock().Add(d))
 	r.fire()
 }
 
-// passUntilFired lets time pass until the first firing: an estimate of the depth that back-pressure goes by is older
-// where the database is slow.
+// passUntilFired waits for the first firing: a slow database makes back-pressure's depth older.
 func (r *rig) passUntilFired(name string) {
 	r.t.Helper()
 	for range 8 {
@@ -152,7 +148,6 @@ func (r *rig) passUntilFired(name string) {
 	r.t.Fatalf("%s did not fire", name)
 }
 
-// template registers a template.
 func (r *rig) template(yaml string) {
 	r.t.Helper()
 	if _, err := r.client.RegisterTemplate(r.t.Context(), tasker.TemplateSource{YAML: yaml}); err != nil {
@@ -160,7 +155,6 @@ func (r *rig) template(yaml string) {
 	}
 }
 
-// save saves a schedule of the task type "report".
 func (r *rig) save(cron string, set ...func(*schedule.Spec)) *schedule.Schedule {
 	r.t.Helper()
 	spec := &schedule.Spec{Namespace: "default", Name: "nightly", Cron: cron, TaskType: "report"}
@@ -174,8 +168,7 @@ func (r *rig) save(cron string, set ...func(*schedule.Spec)) *schedule.Schedule 
 	return saved.After
 }
 
-// history returns what became of the times of the schedule, the earliest first, as "kind time state/outcome" and
-// "reason first..last count".
+// history returns past times, earliest first, as "kind time state/outcome" and "reason first..last count".
 func (r *rig) history() []string {
 	r.t.Helper()
 	h, err := r.History(r.t.Context(), "default", "nightly", 0, 2000)
@@ -202,7 +195,6 @@ func (r *rig) history() []string {
 	return out
 }
 
-// want compares the history.
 func (r *rig) want(lines ...string) {
 	r.t.Helper()
 	if got, want := strings.Join(r.history(), "\n"), strings.Join(lines, "\n"); got != want {
@@ -210,7 +202,6 @@ func (r *rig) want(lines ...string) {
 	}
 }
 
-// tasks returns the times of the tasks that exist, the newest first.
 func (r *rig) tasks() []string {
 	r.t.Helper()
 	page, err := r.client.Tasks(r.t.Context(), tasker.TaskFilter{Limit: 1000})
@@ -231,7 +222,6 @@ func (r *rig) wantTasks(n int) {
 	}
 }
 
-// work completes, or fails, the tasks that are ready.
 func (r *rig) work(fails bool) {
 	r.t.Helper()
 	w, err := protocol.Of(r.client).RegisterWorker(r.t.Context(), protocol.WorkerRegistration{Name: uuid.NewString(),
@@ -262,7 +252,6 @@ func (r *rig) work(fails bool) {
 	}
 }
 
-// refused wants an error of a code.
 func (r *rig) refused(err error, code task.Code) {
 	r.t.Helper()
 	if task.CodeOf(err) != code {

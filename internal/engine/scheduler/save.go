@@ -24,12 +24,10 @@ type Saved struct {
 // Changed reports whether the save changes anything.
 func (s *Saved) Changed() bool { return s.Before == nil || !sameSpec(s.Before.Spec, s.After.Spec) }
 
-// Save adds a schedule, or replaces the settings of one; with the settings that it has, it changes nothing. dry only
-// answers what it would do. Invalid with a pointer for each fault, NotFound for a namespace that the key does not
-// reach, Conflict for another version, Exhausted for one schedule too many.
+// Save adds a schedule, or replaces its settings. dry has no effect but the answer. Invalid: with a pointer for each
+// fault. NotFound: the key does not reach the namespace. Conflict: another version. Exhausted: too many schedules.
 //
-// Times that have come under the old settings are decided about by those. If the times change, those of the new ones
-// count from now on; nothing is made up for.
+// The old settings decide about due times. New times count from now on.
 func (s *Scheduler) Save(ctx context.Context, spec *schedule.Spec, by By, dry bool) (*Saved, error) {
 	spec = spec.WithDefaults()
 	by, err := signed(ctx, by)
@@ -57,7 +55,6 @@ func (s *Scheduler) Save(ctx context.Context, spec *schedule.Spec, by By, dry bo
 	return saved, nil
 }
 
-// check refuses a spec that is not valid, or whose task the engine would refuse.
 func (s *Scheduler) check(ctx context.Context, spec *schedule.Spec) (*schedule.Times, error) {
 	problems := spec.Validate()
 	if len(problems) == 0 && !access.From(ctx).Reaches(spec.Namespace) {
@@ -76,7 +73,7 @@ func (s *Scheduler) check(ctx context.Context, spec *schedule.Spec) (*schedule.T
 			return nil, err
 		}
 		for _, p := range e.Problems {
-			if at := fieldOf(p.Location); at != "/namespace" { // Validate has told
+			if at := fieldOf(p.Location); at != "/namespace" { // Validate has reported it
 				problems = append(problems, task.Problem{Location: at, Message: p.Message})
 			}
 		}
@@ -87,7 +84,7 @@ func (s *Scheduler) check(ctx context.Context, spec *schedule.Spec) (*schedule.T
 	return times, nil
 }
 
-// fieldOf turns the pointer to a field of a submission into that of the schedule.
+// fieldOf maps a submission's pointer to the schedule's.
 func fieldOf(location string) string {
 	_, field, ok := strings.Cut(strings.TrimPrefix(location, "/tasks/"), "/")
 	if !ok {
@@ -102,7 +99,6 @@ func fieldOf(location string) string {
 	return "/" + field
 }
 
-// save is Save in a transaction.
 func (s *Scheduler) save(ctx context.Context, tx engine.Tx, spec *schedule.Spec, times *schedule.Times, by By, dry bool,
 ) (*Saved, error) {
 	known, err := s.store.ScheduleNamed(ctx, tx, spec.Namespace, spec.Name)
@@ -164,14 +160,13 @@ func tooMany(n int) error {
 	return task.Errorf(task.Exhausted, "the namespace has %d schedules; the limit is %d", n, schedule.MaxPerNamespace)
 }
 
-// sameSpec compares specs as they are stored.
 func sameSpec(a, b *schedule.Spec) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// wakeOf is when to decide about a schedule after a change: at its next time, or at the end of its pause.
+// wakeOf returns the next time, or the end of the pause.
 func wakeOf(of *schedule.Schedule, times *schedule.Times, now task.Instant) task.Instant {
 	if of.Pause != nil {
 		return of.Pause.Until
@@ -183,7 +178,7 @@ func wakeOf(of *schedule.Schedule, times *schedule.Times, now task.Instant) task
 	return max(times.Due(next), now)
 }
 
-// shown is a spec for the audit trail: without the context, which may be confidential and is large.
+// shown omits the context, which may be confidential and is large.
 func shown(of *schedule.Schedule) any {
 	if of == nil {
 		return nil
@@ -198,7 +193,6 @@ func shown(of *schedule.Schedule) any {
 	}{&spec, len(of.Spec.Context), of.Version}
 }
 
-// act is what somebody did to a schedule, for the audit trail.
 type act struct {
 	kind          string
 	by            By
@@ -207,7 +201,6 @@ type act struct {
 	before, after any
 }
 
-// act stores an act in the transaction of what was done.
 func (s *Scheduler) act(ctx context.Context, tx engine.Tx, a act) error {
 	data, err := json.Marshal(struct {
 		Object string `json:"object"`
@@ -224,7 +217,6 @@ func (s *Scheduler) act(ctx context.Context, tx engine.Tx, a act) error {
 	return s.db.ActStore().AddActs(ctx, tx, []task.Act{stored})
 }
 
-// nonNil is nil for a nil pointer in an interface.
 func nonNil(v any) any {
 	if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
 		return nil

@@ -11,11 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// reasonRefused is why there is no task for a time that fired.
 const reasonRefused = "refused"
 
-// tell tells what became of plans: for each schedule one event of the firings of a kind, one of those that were
-// refused, and one of each run of skipped times. A backfill of thousands is thus a few events.
+// tell sends one event per schedule and kind of firings, refusals, and run of skipped times: a backfill of thousands
+// causes few events.
 func (s *Scheduler) tell(ctx context.Context, tx engine.Tx, plans []*plan, stored []Firing, now task.Instant) error {
 	var events []deadletter.Event
 	for _, p := range plans {
@@ -28,7 +27,6 @@ func (s *Scheduler) tell(ctx context.Context, tx engine.Tx, plans []*plan, store
 	return s.opts.Tell(ctx, tx, events...)
 }
 
-// fired returns the events of the firings of a schedule that have a task, or were refused one.
 func fired(of *schedule.Schedule, stored []Firing, now task.Instant) (events []deadletter.Event) {
 	type group struct{ kind, reason string }
 	found := map[group][]Firing{}
@@ -61,7 +59,6 @@ func fired(of *schedule.Schedule, stored []Firing, now task.Instant) (events []d
 	return events
 }
 
-// missed returns the events of skipped times.
 func missed(of *schedule.Schedule, skips []schedule.Skip, now task.Instant) (events []deadletter.Event) {
 	for _, skip := range skips {
 		events = append(events, deadletter.ScheduleHappened(deadletter.EventMissed, of.Spec.Namespace, of.Spec.Name, "",
