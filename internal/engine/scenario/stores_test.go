@@ -59,7 +59,7 @@ var bare = []kind{
 func throughDispatcher(k kind) kind {
 	return kind{k.name + "+dispatcher", func(t *testing.T) (engine.Database, func() engine.Database) {
 		s, reopen := k.open(t)
-		server := memory.NewServer()
+		server := inMemory{memory.NewServer()}
 		return dispatched{s, server}, func() engine.Database { return dispatched{reopen(), server} }
 	}}
 }
@@ -67,8 +67,13 @@ func throughDispatcher(k kind) kind {
 // dispatched is a store whose engine dispatches through a server.
 type dispatched struct {
 	engine.Database
-	server *memory.Server
+	server interface{ Open() engine.Dispatcher }
 }
+
+// inMemory is the reference of all servers.
+type inMemory struct{ *memory.Server }
+
+func (s inMemory) Open() engine.Dispatcher { return s.Server.Open() }
 
 // counting is a dispatcher whose tokens are counted from 1, as those of a store.
 type counting struct {
