@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// showChildren prints the fan-out of a step and its children, and gives them names.
+// showChildren also names the children for later commands.
 func (in *interpreter) showChildren(a *args) ([]string, error) {
 	name, err := a.place(0, "the step")
 	if err != nil {

@@ -23,7 +23,7 @@ func (m *model) cancel(o op) error {
 	return err
 }
 
-// replay replays a task, most times one that is in error.
+// replay prefers tasks in error.
 func (m *model) replay(o op) error {
 	if len(m.tasks) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (m *model) replay(o op) error {
 	return err
 }
 
-// act is an operator's act on a step, half of them on one that is in error.
+// act prefers steps in error, half of the time.
 func (m *model) act(o op) error {
 	if len(m.tasks) == 0 {
 		return nil

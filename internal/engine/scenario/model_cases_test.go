@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// caseVerb is what an operator does about cases: opens one, says what he found,
-// resolves it, opens it again; or lets the detector run.
+// caseVerb opens, annotates, resolves or reopens a case, or runs the detector.
 func (m *model) caseVerb(o op) error {
 	if len(m.tasks) == 0 {
 		return nil
@@ -48,7 +47,7 @@ func (m *model) caseVerb(o op) error {
 	return err
 }
 
-// cases returns all that is known of cases, newest first.
+// cases returns all cases, newest first.
 func (w *world) cases() ([]*task.Case, error) {
 	const page = 1000
 	cases, err := w.engine.Cases(w.ctx, engine.CaseFilter{Limit: page})
@@ -64,8 +63,7 @@ func (w *world) cases() ([]*task.Case, error) {
 	return cases, err
 }
 
-// checkCases checks the cases of one task: at most one is pending, and the
-// task knows of them.
+// checkCases requires at most one pending case, which its task refers to.
 func (p taskPicture) checkCases(all []*task.Case) error {
 	pending, mark := 0, task.CaseMark("")
 	for _, c := range all {

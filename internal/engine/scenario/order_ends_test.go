@@ -10,28 +10,27 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// How workers of a crowd end what they took.
+// How the workers of a crowd end their steps.
 const (
 	completed = "completed"
 	givenBack = "given back"
 	failed    = "failed"
-	forsaken  = "forsaken"  // begun, and not a word more
-	notBegun  = "not begun" // and not a word either
+	forsaken  = "forsaken"  // begun, then silence
+	notBegun  = "not begun" // silence from the beginning
 )
 
-// What follows from that by default.
+// Default consequences.
 const (
 	forsakenIn = 90 * time.Second // until it is noticed
 	notBegunIn = 30 * time.Second
-	// maxFailures is after how many a step has failed for good.
+	// maxFailures is the number of failures that is final.
 	maxFailures = 6
-	// freeLosses is how many workers in a row may be lost with a step before that counts as a failure.
+	// freeLosses is the number of workers lost in a row before that counts as a failure.
 	freeLosses = 2
 )
 
 var ends = []string{completed, givenBack, failed, forsaken, notBegun}
 
-// end ends what was taken.
 func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end string) {
 	status := map[string]engine.ResultStatus{completed: engine.ResultCompleted, givenBack: engine.ResultReleased,
 		failed: engine.ResultFailed}[end]
@@ -71,13 +70,13 @@ func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end stri
 	}
 }
 
-// fail notes that a step has failed, and checks when it will come back.
+// fail also checks when the step will come back.
 func (m *crowd) fail(rt *rapid.T, id task.ID, x waiter) {
 	x.inRow = 0
 	m.charge(rt, id, x, m.find(rt, id), 0)
 }
 
-// charge notes a failure of a step, which may come back so much later than its back-off.
+// charge notes a failure of a step; its return may be delayed by more than its back-off.
 func (m *crowd) charge(rt *rapid.T, id task.ID, x waiter, s *task.Step, later time.Duration) {
 	x.failures++
 	if x.failures == maxFailures {
@@ -100,7 +99,7 @@ func (m *crowd) charge(rt *rapid.T, id task.ID, x waiter, s *task.Step, later ti
 	m.putOff(rt, id, x, s)
 }
 
-// keepUp runs the loops, and checks what has come back.
+// keepUp runs the loops and checks the returned steps.
 func (m *crowd) keepUp(rt *rapid.T) {
 	if err := m.upkeep.RunOnce(m.ctx); err != nil {
 		rt.Fatal(err)
@@ -141,7 +140,7 @@ func (m *crowd) putOff(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	m.away[id] = x
 }
 
-// back notes that a step waits for workers again, from now on.
+// back notes that a step waits for workers from now on.
 func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	if s.State != task.StepEnqueued || s.Priority != x.level || s.ReadyAt != task.At(m.now) {
 		rt.Fatalf("at %s a step of level %d is %s at level %d since %s, want it enqueued at level %d",
@@ -153,7 +152,7 @@ func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	m.waiting[id] = x
 }
 
-// since is the time from which the wait of a step counts that is ready again.
+// since returns the time from which a ready step's wait counts.
 func (m *crowd) since(x waiter) task.Instant {
 	if m.cfg.Recovery.RetryPriority == settings.RetryRecalculated {
 		return x.born
@@ -175,7 +174,6 @@ func (m *crowd) raised(x waiter) int {
 	return x.level
 }
 
-// find returns the step of a task.
 func (m *crowd) find(rt *rapid.T, id task.ID) *task.Step {
 	_, steps, err := m.engine.Steps(m.ctx, id)
 	if err != nil {
@@ -184,7 +182,7 @@ func (m *crowd) find(rt *rapid.T, id task.ID) *task.Step {
 	return steps[0]
 }
 
-// emptyQueue takes what is left: all of it comes.
+// emptyQueue requires that all remaining steps come.
 func (m *crowd) emptyQueue(rt *rapid.T) {
 	all := len(m.workers) - 1 // can do everything
 	for len(m.waiting) > 0 || len(m.away) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// TestSignalRace: signals arrive and steps begin to wait at once, on two nodes where the store is shared. No signal
-// misses a step, and no step takes two, although nobody looks twice at what is not fresh.
+// TestSignalRace: signals arrive while steps begin to wait, on two nodes where possible. No signal misses a step and
+// no step takes two, although each looks only at fresh rows.
 func TestSignalRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -36,7 +36,7 @@ type signalRace struct {
 
 const signalYAML = `{name: order, version: "1", steps: [{name: paid, wait: {signal: paid, key: "{{id}}", timeout: 1h}}]}`
 
-// tasksOfKey is how many tasks wait for each signal.
+// tasksOfKey is the number of tasks that wait for each signal.
 const tasksOfKey = 3
 
 func (r *signalRace) run() {
@@ -80,7 +80,6 @@ func (r *signalRace) run() {
 	}
 }
 
-// fire lets steps begin to wait.
 func (r *signalRace) fire(ctx context.Context, e *engine.Engine) {
 	for ctx.Err() == nil {
 		if _, err := e.FireTimers(ctx, 3); err != nil && ctx.Err() == nil {
@@ -111,7 +110,8 @@ func (r *signalRace) send(ctx context.Context, e *engine.Engine, key string) {
 	}
 }
 
-// wait waits until all tasks are complete. Hand-overs after commits run beside it; a fresh row is left to nobody else.
+// wait waits until all tasks are complete. Each hand-over after a commit takes its fresh rows; nobody else looks at
+// them.
 func (r *signalRace) wait(ctx context.Context, want int) {
 	for {
 		done := 0
@@ -134,8 +134,8 @@ func (r *signalRace) wait(ctx context.Context, want int) {
 	}
 }
 
-// TestSignalCrash: a process ends between the commit of a signal, or of a step that begins to wait, and the hand-over.
-// The next one makes up for it.
+// TestSignalCrash: a process ends between the commit of a signal or waiting step and the hand-over. The next process
+// makes up for it.
 func TestSignalCrash(t *testing.T) {
 	t.Parallel()
 	for _, k := range stores {
