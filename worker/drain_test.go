@@ -137,8 +137,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestDrainReleasesStrays: steps that were handed out while the poll was being
-// ended are given back, not run.
+// TestDrainReleasesStrays: steps assigned while the poll was ending are returned, not run.
 func TestDrainReleasesStrays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -215,7 +214,7 @@ func TestServerAsksToDrain(t *testing.T) {
 	})
 }
 
-// TestAbort: a channel that is closed ends the time that handlers have to finish, and their steps are released.
+// TestAbort: closing the channel ends the time of handlers, and their steps are released.
 func TestAbort(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"Before": true, "While": false} {

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// fakeTransport is a Transport without a broker: a test sends messages, and sees how each was answered.
+// fakeTransport is a Transport without a broker: a test sends messages and reads the answers.
 type fakeTransport struct {
 	check error
 
@@ -32,7 +32,7 @@ func (f *fakeTransport) Name() string { return protocol.TransportAMQP }
 
 func (f *fakeTransport) Check(context.Context, *slog.Logger) error { return f.check }
 
-// Receive keeps its promise to return only when every delivery has its answer.
+// Receive returns only when every delivery has its answer.
 func (f *fakeTransport) Receive(ctx context.Context, in worker.Subscription) {
 	f.mu.Lock()
 	f.subscriptions = append(f.subscriptions, in)
@@ -83,7 +83,7 @@ func (f *fakeTransport) received() []worker.Subscription {
 	return slices.Clone(f.subscriptions)
 }
 
-// sent makes an assignment as the server sends it: not started yet.
+// sent makes an unstarted assignment.
 func sent(handler, token string) protocol.Assignment {
 	s := step(handler)
 	s.Token, s.State = token, tasker.StepState("assigned")

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// announce logs that the worker has begun, and what of its options does not do what it seems to.
+// announce logs the start, and options that have no effect.
 func (s *session) announce() {
 	me := s.me()
 	if !s.opts.Quiet {
@@ -38,7 +38,7 @@ func (s *session) announce() {
 // maxLogged bounds the message of a failure in the log, in bytes. The server has all of it.
 const maxLogged = 1 << 10
 
-// tell logs a failure that the server has taken, and what it makes of it.
+// tell logs a failure that the server has taken, and its consequence.
 func (s *session) tell(job *Job, result *protocol.StepResult, answer *protocol.SettleAnswer) {
 	if result.Status != protocol.ResultFailed || result.Error == nil || s.opts.Quiet {
 		return

@@ -24,9 +24,9 @@ const (
 )
 
 // session is one Run of a Worker. Four parts share it: fetching (one goroutine per poll, or two for a Transport), the
-// handlers, settling and heartbeats (one goroutine each). mu guards their shared state, and
-// they wake each other with signals. Lock order: enrol before mu. No call of the Backend and no
-// handler runs with mu held. The fields above mu are set once, before the parts start.
+// handlers, settling and heartbeats (one goroutine each). mu guards their state, and they wake each other with
+// signals. Lock order: enrol before mu. No call of the Backend and no handler runs with mu held. The fields above mu
+// are set before the parts start.
 type session struct {
 	backend      protocol.Backend
 	codec        *tasker.Client // nil without a codec
@@ -47,7 +47,7 @@ type session struct {
 	enrol sync.Mutex // held while registering; before mu
 
 	mu sync.Mutex
-	// self is the latest registration; it changes when the worker registers again.
+	// self is the latest registration.
 	self       protocol.RegisteredWorker
 	held       map[uuid.UUID]*Job // assigned, and neither settled nor lost
 	running    int                // handlers that have not returned
@@ -60,7 +60,7 @@ type session struct {
 	// draining is set once and stays: no more steps are accepted.
 	draining   bool
 	lastBatch  stepBatch   // the latest accepted steps
-	unreported int         // results given up since draining
+	unreported int         // results dropped since draining
 	due        *time.Timer // fires expire
 	nextDue    time.Time   // when due fires; zero: never
 	heard      time.Time   // when the server last answered a heartbeat
@@ -75,7 +75,6 @@ type results struct {
 	list []protocol.StepResult
 }
 
-// add appends one result and keeps the two lists parallel.
 func (r *results) add(job *Job, result protocol.StepResult) {
 	r.jobs = append(r.jobs, job)
 	r.list = append(r.list, result)
@@ -84,11 +83,9 @@ func (r *results) add(job *Job, result protocol.StepResult) {
 // signal wakes one waiter; a signal without a waiter is kept.
 type signal chan struct{}
 
-// newSignal returns a signal that keeps one wake-up.
 func newSignal() signal { return make(signal, 1) }
 
-// send wakes the waiter, or leaves the wake-up for the next. It never blocks, so it may be
-// called with mu held.
+// send wakes the waiter, or leaves the wake-up for the next. It never blocks, so it may be called with mu held.
 func (s signal) send() {
 	select {
 	case s <- struct{}{}:
@@ -96,7 +93,6 @@ func (s signal) send() {
 	}
 }
 
-// clear discards a kept signal.
 func (s signal) clear() {
 	select {
 	case <-s:
@@ -104,7 +100,6 @@ func (s signal) clear() {
 	}
 }
 
-// newSession returns a session of the handlers of g, which has not registered yet.
 func newSession(ctx context.Context, w *Worker, g handlerGroup) *session {
 	opts := w.opts
 	opts.Name, opts.Concurrency = g.name, g.concurrency
@@ -118,7 +113,6 @@ func newSession(ctx context.Context, w *Worker, g handlerGroup) *session {
 	}
 }
 
-// registration returns the request that registers a worker with these options and handlers.
 func (o *Options) registration(handlers map[string]*registered) protocol.WorkerRegistration {
 	return protocol.WorkerRegistration{
 		Name:         o.Name,
@@ -143,7 +137,7 @@ func (s *session) run(ctx context.Context) error {
 	return s.work(ctx)
 }
 
-// begin checks the broker, if there is one, and registers. A worker that cannot receive must not be sent steps.
+// begin checks the broker before it registers: the server must not send steps to a worker that cannot receive.
 func (s *session) begin(ctx context.Context) error {
 	if t := s.opts.Transport; t != nil {
 		if err := t.Check(ctx, s.log); err != nil {
@@ -189,8 +183,7 @@ func (s *session) work(ctx context.Context) error {
 	return err
 }
 
-// register registers the worker and learns its ID and intervals. It retries while the server is unavailable,
-// and returns when the server refuses or ctx ends.
+// register retries while the server is unavailable, and returns when the server refuses or ctx ends.
 func (s *session) register(ctx context.Context) error {
 	var pause backoff.Pauses
 	for {
@@ -215,8 +208,8 @@ func (s *session) register(ctx context.Context) error {
 	}
 }
 
-// registerAgain handles a CodeNotFound for the worker called old. The part of the session that notices first
-// does it for all.
+// registerAgain handles a CodeNotFound for the worker called old. The part of the session that notices first does it
+// for all.
 func (s *session) registerAgain(ctx context.Context, old uuid.UUID) {
 	s.enrol.Lock()
 	defer s.enrol.Unlock()
@@ -234,7 +227,6 @@ func (s *session) registerAgain(ctx context.Context, old uuid.UUID) {
 	s.moveDeliveries()
 }
 
-// me returns the registration of this worker.
 func (s *session) me() protocol.RegisteredWorker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
