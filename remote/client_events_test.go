@@ -20,16 +20,15 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// stage is a server of streams: the n-th request gets the n-th script, and those
-// after the last get that. A script is a stream, at whose end the connection is
-// lost; "hang" at its end lets the stream be silent forever. "away" is no answer at
-// all, and a number is the status of a refusal.
+// stage is a server of streams: the n-th request gets the n-th script, later ones the last. A script is a stream, at
+// whose end the connection is lost; "hang" at its end leaves the stream silent. "away" is no answer, and a number is
+// the status of a refusal.
 type stage struct {
 	scripts []string
 	seen    []string // the streams asked for, by Last-Event-ID
 	asked   []string // the other requests: for a task, which is complete
-	first   string   // not "": the first request for a task that waits is held, and the task has this state then
-	over    int      // requests that were given up by the client
+	first   string   // not "": the first waiting request for a task is held, and returns this state
+	over    int      // requests that the client cancelled
 }
 
 func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -60,7 +59,7 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	return respond(r, 200, "text/event-stream", body), nil
 }
 
-// hold answers the first request that waits: with the task in a state when the wait is over, or not at all.
+// hold answers the first request that waits: with a state after the wait, or not at all.
 func (s *stage) hold(r *http.Request, wait, state string) (*http.Response, error) {
 	if state == "away" {
 		return nil, errors.New("connection refused")
@@ -79,7 +78,7 @@ func respond(r *http.Request, status int, kind string, body io.Reader) *http.Res
 		Body: io.NopCloser(body), Request: r}
 }
 
-// silence says nothing until the client gives up.
+// silence sends nothing until the client stops.
 type silence struct {
 	ctx   context.Context
 	stage *stage
@@ -91,7 +90,6 @@ func (s *silence) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// dial returns a client of the stage.
 func (s *stage) dial(t *testing.T) *tasker.Client {
 	t.Helper()
 	c, err := remote.Dial("http://stage", &remote.Options{HTTPClient: &http.Client{Transport: s}})
@@ -107,8 +105,7 @@ func said(id, kind string) string {
 	return "id: " + id + "\nevent: " + kind + "\ndata: {\"id\":\"" + id + "\",\"type\":\"" + kind + "\"}\n\n"
 }
 
-// follow receives what a client gets to see, at most so many, as "TYPE ID", and the
-// error's code at the end.
+// follow receives at most so many events as "TYPE ID", and the error's code at the end.
 func follow(ctx context.Context, c *tasker.Client, filter tasker.EventFilter, most int) []string {
 	var got []string
 	for e, err := range c.Events(ctx, filter) {
@@ -162,7 +159,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A server that accepts and never says anything is not waited for.
+// The client does not wait for a server that accepts and stays silent.
 func TestEventsSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +172,6 @@ func TestEventsSilence(t *testing.T) {
 	})
 }
 
-// A line without end does not fill the memory.
 func TestEventsEndlessLine(t *testing.T) {
 	t.Parallel()
 	s := &stage{scripts: []string{"data: " + strings.Repeat("x", 2<<20)}}
@@ -267,7 +263,7 @@ func TestWaitOnAStream(t *testing.T) {
 	}
 }
 
-// A server that goes away while it holds the first request is no server that was never there.
+// A server that leaves while it holds the first request was there.
 func TestWaitOutlivesTheServerAtOnce(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

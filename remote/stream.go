@@ -55,7 +55,6 @@ func (b *httpBackend) beginStream(ctx context.Context, c call, contentType strin
 	return nil, e
 }
 
-// streamBody is the body of a response that arrives over a long time.
 type streamBody struct {
 	io.ReadCloser
 	cancel   func()
@@ -63,7 +62,7 @@ type streamBody struct {
 	patience time.Duration
 }
 
-// Read implements io.Reader.
+// Read is bounded by the request's timeout.
 func (s *streamBody) Read(p []byte) (int, error) {
 	s.timer.Reset(s.patience)
 	n, err := s.ReadCloser.Read(p)
@@ -71,7 +70,7 @@ func (s *streamBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
+// Close also ends the request.
 func (s *streamBody) Close() error {
 	s.timer.Stop()
 	err := s.ReadCloser.Close()
