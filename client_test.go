@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// store is a Backend with one task, which reaches its last state at a time.
+// store is a Backend with one task, which ends at a given time.
 type store struct {
 	tasker.Backend
 	submitted tasker.SubmitRequest
@@ -29,7 +29,7 @@ type store struct {
 	steps     []tasker.Step
 	hold      bool // a waiting call blocks until the task is settled
 	asked     int
-	// between these, calls fail, and the one that waits when it begins
+	// calls fail between these times, also one that waits when they begin
 	awayFrom, awayTo time.Time
 }
 
@@ -159,7 +159,7 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// An input without a JSON form is refused before anything is sent, at its place, with everything beside it.
+// An input without a JSON form is refused before anything is sent, with its place and everything beside it.
 func TestSubmitUnencodableInput(t *testing.T) {
 	t.Parallel()
 	s := &store{}
@@ -217,7 +217,7 @@ func TestTaskOptions(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(encoded, &fields)
 	}
-	// A template's name is the only field that the literal above leaves out.
+	// The literal above omits only a template's name.
 	if all := jsonFields(want); err != nil || len(fields) != all-1 {
 		t.Errorf("the test sets %d of %d fields, %v: add the option of the new one", len(fields), all-1, err)
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// TaskRequest asks for one run of a template, or of a single handler.
-//
-// NewTask and NewHandlerTask make one from any input. Exactly one of Name and TaskType is set. With TaskType the task
-// has one step, named after the type; any worker that serves the handler of that name runs it.
+// TaskRequest asks for one run of a template, or of a single handler; see NewTask and NewHandlerTask. Exactly one of
+// Name and TaskType is set. With TaskType the task has one step, named after the type; any worker with the handler of
+// that name runs it.
 type TaskRequest struct {
 	Name      string `json:"name,omitempty" doc:"Template to run. Either this or task_type." maxLength:"255"`
 	TaskType  string `json:"task_type,omitempty" doc:"Handler to run as a task with one step. Either this or name." maxLength:"255"`
@@ -26,13 +25,13 @@ type TaskRequest struct {
 	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"2592000"`
 	MaxRetries           *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"1000"`
 	RunAt                *time.Time `json:"run_at,omitempty" doc:"Earliest start."`
-	// DeadlineAt bounds the whole task, as max_duration_minutes of its template does. The earlier of both holds.
+	// DeadlineAt bounds the whole task, as max_duration_minutes of its template does. The earlier of both applies.
 	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"Time by which the task must be over. If it is not, it is put in error."`
 
 	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
 
 	// OrderingKey is for work that must not overtake other work, such as the changes of one customer. A task in error
-	// keeps its turn until an operator repairs or cancels it. Tasks without a key, or with different ones, run at once.
+	// keeps its turn until an operator repairs or cancels it. Tasks with different keys, or none, run in parallel.
 	OrderingKey string `json:"ordering_key,omitempty" doc:"Tasks of a namespace with the same key run one at a time, in the order of submission." maxLength:"255"`
 
 	// Unique is for work that must not be there twice. A template may have a rule for all its tasks.
@@ -52,8 +51,8 @@ type TaskRequest struct {
 
 // SubmitRequest submits many tasks in one transaction.
 //
-// An invalid task refuses the whole request, and nothing is stored. With ItemErrors its own receipt carries
-// the error, and the other tasks are stored.
+// An invalid task refuses the whole request. With ItemErrors its receipt carries the error, and the other tasks are
+// stored.
 type SubmitRequest struct {
 	Tasks      []TaskRequest `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
 	ItemErrors bool          `json:"item_errors,omitempty" doc:"Refuse invalid tasks individually instead of the whole request."`
@@ -61,8 +60,7 @@ type SubmitRequest struct {
 	Caller string `json:"-"`
 }
 
-// TaskReceipt is the outcome for one submitted or cancelled task. On an error TaskUUID may be
-// zero.
+// TaskReceipt is the outcome for one submitted or cancelled task. On an error TaskUUID may be zero.
 type TaskReceipt struct {
 	TaskUUID uuid.UUID `json:"task_uuid"`
 	State    TaskState `json:"state,omitempty"`
@@ -75,8 +73,8 @@ type TaskReceipt struct {
 // TaskState is the state of a task.
 type TaskState string
 
-// The states of tasks. Terminal states are complete, cancelled and resolved_manually. A repair of one of its
-// steps re-opens a task in error.
+// The states of tasks. Complete, cancelled and resolved_manually are terminal. The repair of a step re-opens a task
+// in error.
 const (
 	TaskPending                TaskState = "pending"
 	TaskInitializing           TaskState = "initializing"
@@ -92,8 +90,7 @@ const (
 	TaskResolvedManually       TaskState = "resolved_manually"
 )
 
-// Settled reports whether the task no longer changes automatically: it is terminal, or in error and waits for
-// an operator.
+// Settled reports whether the task is terminal, or in error and waits for an operator.
 func (s TaskState) Settled() bool {
 	switch s {
 	case TaskComplete, TaskError, TaskCancelled, TaskResolvedManually:
@@ -102,8 +99,8 @@ func (s TaskState) Settled() bool {
 	return false
 }
 
-// Task is the state of one task. Counts of steps add up to TotalSteps. Lists leave out Context
-// unless TaskFilter.WithContext is set.
+// Task is the state of one task. Counts of steps add up to TotalSteps. Lists omit Context unless
+// TaskFilter.WithContext is set.
 type Task struct {
 	TaskUUID  uuid.UUID `json:"task_uuid"`
 	Namespace string    `json:"namespace"`
@@ -177,7 +174,7 @@ type TaskParent struct {
 	Index    int       `json:"index" doc:"Place among the children of the step, counted from 0."`
 }
 
-// TaskIntake is the message that a task was made of, by the intake of a source of the task's namespace.
+// TaskIntake is the message that a task was made of, by a source of the task's namespace.
 type TaskIntake struct {
 	Source   string     `json:"source"`
 	Queue    string     `json:"queue"`
@@ -206,14 +203,12 @@ type TaskFilter struct {
 	CreatedBefore *time.Time  `json:"created_before,omitempty" doc:"Exclusive."`
 	Limit         int         `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
 	Cursor        string      `json:"cursor,omitempty" doc:"next_cursor of the previous page."`
-	// WithContext includes the contexts of the tasks, which a list leaves out. A page then ends early at the
-	// server's limit of bytes.
+	// WithContext includes the contexts of the tasks. A page then ends early at the server's limit of bytes.
 	WithContext bool `json:"with_context,omitempty"`
 }
 
-// TaskPage is one page of a list. A page may hold fewer tasks than the limit, even none, and still have a
-// next page: the server searches a bounded number of tasks per page for a filter that matches few of them,
-// and bounds the bytes of contexts. Only an empty NextCursor marks the end.
+// TaskPage is one page of a list. It may hold fewer tasks than the limit, even none, before the last page, because
+// the server searches a bounded number of tasks and bytes per page. Only an empty NextCursor marks the end.
 type TaskPage struct {
 	Tasks      []Task `json:"tasks"`
 	NextCursor string `json:"next_cursor,omitempty"`
@@ -242,15 +237,14 @@ type TaskHistory struct {
 	ContextEdits []ContextEdit `json:"context_edits,omitempty"`
 }
 
-// CancelRequest cancels tasks: unsettled steps become cancelled, and the workers that hold them
-// learn it with their next heartbeat. For a terminal task the receipt carries CodeWrongState.
-// To cancel a task twice is harmless.
+// CancelRequest cancels tasks: unsettled steps become cancelled, and their workers learn it with their next
+// heartbeat. For a terminal task the receipt carries CodeWrongState, so cancelling twice is harmless.
 type CancelRequest struct {
 	TaskUUIDs   []uuid.UUID `json:"task_uuids" minItems:"1"`
 	CancelledBy string      `json:"cancelled_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
 	Reason      string      `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"1024"`
-	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch refuses it
-	// unless the task's etag is in the list.
+	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch refuses it unless the
+	// task's etag is in the list.
 	ExpectedState string `json:"expected_state,omitempty" doc:"Expected state of each task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
 	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
@@ -275,21 +269,19 @@ type StepExplanation struct {
 	Next     string    `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
 }
 
-// Priority is the name of a level ("high", "medium", "low", or one of the server's table, in
-// any case) or a decimal level from 0 to 100; a higher level runs first. In JSON a name is a
-// string and a level an integer; a string that holds a level is accepted too. "" means the
-// default: that of the template, else medium.
+// Priority is the name of a level ("high", "medium", "low", or one of the server's table, in any case) or a decimal
+// level from 0 to 100; a higher level runs first. In JSON a name is a string and a level an integer or a string. ""
+// means the default: that of the template, else medium.
 type Priority string
 
-// The priorities that every server knows.
+// The priorities of every server.
 const (
 	High   Priority = "high"
 	Medium Priority = "medium"
 	Low    Priority = "low"
 )
 
-// Level returns the Priority of level n. A level outside of 0 to 100 is refused by the server,
-// not here.
+// Level returns the Priority of level n. The server refuses a level outside of 0 to 100.
 func Level(n int) Priority { return Priority(strconv.Itoa(n)) }
 
 // MarshalJSON encodes a level as an integer and a name as a string.
@@ -315,10 +307,8 @@ func (p *Priority) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// EditContextRequest changes the context of a task in error. Exactly one of Context and Merge
-// is set. Steps that have already ended do not run again. The new context is validated against
-// the template's input schema, like that of a submission. Every edit is kept with the task and
-// in the audit trail.
+// EditContextRequest changes the context of a task in error. Exactly one of Context and Merge is set. Steps that have
+// ended do not run again. The template's input schema applies. The task and the audit trail keep every edit.
 type EditContextRequest struct {
 	Context json.RawMessage `json:"context,omitempty" doc:"The complete new context, any JSON value except null. Either this or merge."`
 	Merge   json.RawMessage `json:"merge,omitempty" doc:"A JSON merge patch (RFC 7396) for the context; null removes a member. Either this or context."`
@@ -333,8 +323,8 @@ type EditContextRequest struct {
 	ResetRetryCount bool `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Otherwise they have the attempts left, at least one."`
 }
 
-// EditedContext is the response to an EditContextRequest. An edit to the same context is no
-// error, and changes nothing: Changed tells.
+// EditedContext is the response to an EditContextRequest. An edit to the same context changes nothing, as Changed
+// says.
 type EditedContext struct {
 	TaskUUID       uuid.UUID       `json:"task_uuid"`
 	State          TaskState       `json:"state"`
@@ -346,8 +336,8 @@ type EditedContext struct {
 	ReplayedSteps  int             `json:"replayed_steps" doc:"Names of the steps that run again."`
 }
 
-// ContextEdit is one change of a task's context, as its history records it. Versions count from
-// 1 for the first edit; version 0 is the submitted context.
+// ContextEdit is one change of a task's context. Versions count from 1 for the first edit; version 0 is the submitted
+// context.
 type ContextEdit struct {
 	No             int64           `json:"no" doc:"Number of the record in the audit trail."`
 	At             time.Time       `json:"at"`

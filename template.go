@@ -14,8 +14,8 @@ type TemplateSource struct {
 	Reason       string `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
-// Template is one registered version of a workflow. A version never changes: to register the same content
-// again changes nothing, and other content is refused with CodeConflict.
+// Template is one registered version of a workflow. A version never changes: registering the same content again
+// changes nothing, and other content is CodeConflict.
 type Template struct {
 	Namespace   string    `json:"namespace_name"`
 	Name        string    `json:"name"`
@@ -40,8 +40,8 @@ type Template struct {
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// Lifecycle bounds how long a task of the template may stay in one state, in minutes. 0 means the server's
-// default; for MaxDuration it means no bound.
+// Lifecycle bounds the minutes that a task of the template may stay in one state. 0 means the server's default; for
+// MaxDuration, no bound.
 type Lifecycle struct {
 	MaxWaitingForDependencies int `json:"max_waiting_for_dependencies_minutes,omitempty" yaml:"max_waiting_for_dependencies_minutes"`
 	MaxWaitingForRetry        int `json:"max_waiting_for_retry_minutes,omitempty" yaml:"max_waiting_for_retry_minutes"`
@@ -70,7 +70,7 @@ type TemplateStep struct {
 	When                 string         `json:"when,omitempty" doc:"Condition of the step, an expression over context and parents: if it does not hold, the step is skipped."`
 }
 
-// Runs is what carries out the step, for people: its handler, its child tasks, or what it waits for.
+// Runs describes for people how the step runs: its handler, its child tasks, or its wait.
 func (s *TemplateStep) Runs() string {
 	target := func(template, version, handler string) string {
 		return strings.TrimSpace(template + handler + " " + version)
@@ -87,7 +87,6 @@ func (s *TemplateStep) Runs() string {
 	}
 }
 
-// text says what the step waits for.
 func (w *TemplateWait) text() string {
 	switch {
 	case w.Approval != "":
@@ -101,7 +100,7 @@ func (w *TemplateWait) text() string {
 	}
 }
 
-// TemplateWait is what a step without a handler waits for: a time, given by For or Until, an approval, or a signal.
+// TemplateWait is the wait of a step without a handler: for a time, given by For or Until, an approval, or a signal.
 type TemplateWait struct {
 	ForMS     int64  `json:"for_ms,omitempty" doc:"Milliseconds of the wait."`
 	Until     string `json:"until,omitempty" doc:"RFC 3339 time, or the place of one in the context, such as {{deliver_at}}."`
@@ -135,8 +134,8 @@ type TemplateEach struct {
 	Results     string `json:"results" enum:"list,counts" doc:"list: the result of the step is that of each child. counts: it is their number."`
 }
 
-// StepLimit bounds steps on all nodes together: Limit of them at once, or in each period of PerMS milliseconds, and up
-// to Burst after a pause. Steps count by the value of Key, or all together without one.
+// StepLimit bounds steps on all nodes together: Limit of them at once, or in each period of PerMS milliseconds, and
+// up to Burst after a pause. Steps count by the value of Key, or all together without one.
 type StepLimit struct {
 	Key   string `json:"key,omitempty" doc:"Text with places for values of the context, such as {{customer}}."`
 	Limit int    `json:"limit" doc:"Steps at once, or in a period."`
@@ -144,10 +143,9 @@ type StepLimit struct {
 	Burst int    `json:"burst,omitempty" doc:"Steps of a rate that may begin at once after a pause."`
 }
 
-// RetryPolicy decides whether, how often and after what delay a failed attempt is repeated.
-// max_attempts includes the first attempt. Backoff is none, fixed, linear or exponential.
-// Delays are in milliseconds: the base is the delay before the second attempt, and MaxBackoffMS
-// bounds the delays that follow from it.
+// RetryPolicy decides whether, how often and after what delay a failed attempt is repeated. max_attempts includes the
+// first attempt. Backoff is none, fixed, linear or exponential. Delays are in milliseconds: the base is the delay
+// before the second attempt, and MaxBackoffMS bounds later ones.
 type RetryPolicy struct {
 	Retryable     bool    `json:"retryable"`
 	MaxAttempts   int     `json:"max_attempts" doc:"0 if it is left to the priority of the task."`
@@ -167,7 +165,7 @@ type TemplateFilter struct {
 	Cursor    string `json:"cursor,omitempty"`
 }
 
-// TemplatePage is one page of templates, the one registered last first. It leaves out steps and YAML.
+// TemplatePage is one page of templates, the one registered last first, without steps and YAML.
 type TemplatePage struct {
 	Templates  []Template `json:"templates"`
 	NextCursor string     `json:"next_cursor,omitempty"`
