@@ -44,9 +44,8 @@ type Error struct {
 
 	// RetryAfter is the server's minimal pause before the next try; 0 means no advice. It travels as the header
 	// Retry-After, and for an item of a batch as RetryAfterSeconds.
-	RetryAfter time.Duration `json:"-"`
-	// RetryAfterSeconds is RetryAfter in seconds, for an item of a batch, which has no header.
-	RetryAfterSeconds float64 `json:"retry_after_seconds,omitempty" doc:"For a refused item: time to wait before the next try."`
+	RetryAfter        time.Duration `json:"-"`
+	RetryAfterSeconds float64       `json:"retry_after_seconds,omitempty" doc:"For a refused item: time to wait before the next try."`
 	// Err is the local cause, such as a network error of the SDK. It never travels and is not printed.
 	Err error `json:"-"`
 }

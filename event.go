@@ -127,14 +127,12 @@ type EventFilter struct {
 
 // GroupEvent is the group of failures of an event.
 type GroupEvent struct {
-	GroupID   string `json:"group_id" doc:"16 hexadecimal digits."`
-	Title     string `json:"title" doc:"Cut to 300 bytes."`
-	Where     string `json:"where,omitempty" doc:"Handler or source."`
-	FromState string `json:"from_state,omitempty"`
-	State     string `json:"state"`
-	Failures  int64  `json:"failures" doc:"In all."`
-	// ThisHour and UsualPerHour are set in a burst: the failures of the current clock hour, and their hourly mean in
-	// the day before.
+	GroupID      string  `json:"group_id" doc:"16 hexadecimal digits."`
+	Title        string  `json:"title" doc:"Cut to 300 bytes."`
+	Where        string  `json:"where,omitempty" doc:"Handler or source."`
+	FromState    string  `json:"from_state,omitempty"`
+	State        string  `json:"state"`
+	Failures     int64   `json:"failures" doc:"In all."`
 	ThisHour     int64   `json:"this_hour,omitempty" doc:"Of a burst: failures of the current clock hour."`
 	UsualPerHour float64 `json:"usual_per_hour,omitempty" doc:"Of a burst: mean number of failures in an hour of the day before."`
 }

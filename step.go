@@ -68,19 +68,15 @@ type Step struct {
 	ResultsOmitted  bool            `json:"results_omitted,omitempty" doc:"The step has ended and its result was omitted from the list; request the step to get it."`
 	LastError       *Failure        `json:"last_error,omitempty"`
 
-	// Children is nil for a step that a worker runs, and for one that has not begun.
 	Children *StepChildren `json:"children,omitempty" doc:"Child tasks of the step, counted."`
 
 	ResolvedBy       string `json:"resolved_by,omitempty" doc:"Actor of the last act on the step."`
 	ResolvedByKey    string `json:"resolved_by_key,omitempty" doc:"Name of that actor's API key."`
 	ResolutionReason string `json:"resolution_reason,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage           string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
-	// Wait is the wait of a step in state waiting.
 	Wait *StepWait `json:"wait,omitempty" doc:"What the step waits for, in state waiting."`
 
-	// OnFailure reports that the step runs only after its task has failed.
 	OnFailure bool `json:"on_failure,omitempty" doc:"It runs only after the task has failed."`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and each lease of the step. An act with If-Match is refused if it has changed."`
@@ -164,8 +160,7 @@ type Attempt struct {
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	Error      *Failure   `json:"error,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage     string     `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // AttemptLog is the end of an attempt's log.
@@ -181,19 +176,16 @@ type AttemptLog struct {
 // StepAction is an operator's act on a step; its actor and reason are stored. Exactly one of ResetBy, ResolvedBy,
 // CompletedBy and DecidedBy is used: the one of the act.
 type StepAction struct {
-	ActionType  string `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually,approve,reject"`
-	ResetBy     string `json:"reset_by,omitempty" maxLength:"255"`
-	ResolvedBy  string `json:"resolved_by,omitempty" maxLength:"255"`
-	CompletedBy string `json:"completed_by,omitempty" maxLength:"255"`
-	DecidedBy   string `json:"decided_by,omitempty" doc:"Actor of approve and reject." maxLength:"255"`
-	Reason      string `json:"reason" minLength:"1" maxLength:"4096"`
-	// DiscardCheckpoint is for ResetForRetry only.
-	DiscardCheckpoint bool `json:"discard_checkpoint,omitempty" doc:"With reset_for_retry: delete the checkpoint of the step, so that it begins from the start. By default the next attempt receives it."`
-	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch refuses it unless the
-	// step's etag is in the list.
-	ExpectedState  string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,waiting,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,skipped,error,cancelled,resolved_manually"`
-	IfMatch        string          `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
-	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
+	ActionType        string          `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually,approve,reject"`
+	ResetBy           string          `json:"reset_by,omitempty" maxLength:"255"`
+	ResolvedBy        string          `json:"resolved_by,omitempty" maxLength:"255"`
+	CompletedBy       string          `json:"completed_by,omitempty" maxLength:"255"`
+	DecidedBy         string          `json:"decided_by,omitempty" doc:"Actor of approve and reject." maxLength:"255"`
+	Reason            string          `json:"reason" minLength:"1" maxLength:"4096"`
+	DiscardCheckpoint bool            `json:"discard_checkpoint,omitempty" doc:"With reset_for_retry: delete the checkpoint of the step, so that it begins from the start. By default the next attempt receives it."`
+	ExpectedState     string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,waiting,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,skipped,error,cancelled,resolved_manually"`
+	IfMatch           string          `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
+	CompletionData    *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
 }
 
 // The acts on a step.

@@ -25,16 +25,15 @@ type TaskRequest struct {
 	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"2592000"`
 	MaxRetries           *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"1000"`
 	RunAt                *time.Time `json:"run_at,omitempty" doc:"Earliest start."`
-	// DeadlineAt bounds the whole task, as max_duration_minutes of its template does. The earlier of both applies.
+	// DeadlineAt applies beside the template's max_duration_minutes; the earlier one counts.
 	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"Time by which the task must be over. If it is not, it is put in error."`
 
 	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
 
 	// OrderingKey is for work that must not overtake other work, such as the changes of one customer. A task in error
-	// keeps its turn until an operator repairs or cancels it. Tasks with different keys, or none, run in parallel.
+	// keeps its turn until an operator repairs or cancels it.
 	OrderingKey string `json:"ordering_key,omitempty" doc:"Tasks of a namespace with the same key run one at a time, in the order of submission." maxLength:"255"`
 
-	// Unique is for work that must not be there twice. A template may have a rule for all its tasks.
 	Unique *Unique `json:"unique,omitempty" doc:"Rule by which another task with the same fields stands for this one. Defaults to that of the template."`
 
 	Tags                []string `json:"tags,omitempty" doc:"Tags of the task." maxItems:"32"`
@@ -62,12 +61,11 @@ type SubmitRequest struct {
 
 // TaskReceipt is the outcome for one submitted or cancelled task. On an error TaskUUID may be zero.
 type TaskReceipt struct {
-	TaskUUID uuid.UUID `json:"task_uuid"`
-	State    TaskState `json:"state,omitempty"`
-	Created  bool      `json:"created" doc:"False if the idempotency key or the unique key named an existing task."`
-	// Unique is nil if no other task has the unique key of the submission.
-	Unique *UniqueMatch `json:"unique,omitempty" doc:"What another task with the same unique key did to the submission."`
-	Error  *Error       `json:"error,omitempty"`
+	TaskUUID uuid.UUID    `json:"task_uuid"`
+	State    TaskState    `json:"state,omitempty"`
+	Created  bool         `json:"created" doc:"False if the idempotency key or the unique key named an existing task."`
+	Unique   *UniqueMatch `json:"unique,omitempty" doc:"What another task with the same unique key did to the submission."`
+	Error    *Error       `json:"error,omitempty"`
 }
 
 // TaskState is the state of a task.
@@ -108,9 +106,8 @@ type Task struct {
 	Version   string    `json:"version,omitempty" doc:"Version of the template; empty for a task without a template."`
 	State     TaskState `json:"state"`
 
-	Priority      Priority `json:"priority" doc:"Name of the level, or its number if it has none."`
-	PriorityLevel int      `json:"priority_level"`
-	// EffectivePriority is set where a single task is read.
+	Priority          Priority        `json:"priority" doc:"Name of the level, or its number if it has none."`
+	PriorityLevel     int             `json:"priority_level"`
 	EffectivePriority Priority        `json:"effective_priority,omitempty" doc:"Highest effective level of its waiting steps; else its own level. Not in lists."`
 	Context           json.RawMessage `json:"context,omitempty"`
 
@@ -143,11 +140,9 @@ type Task struct {
 	CancelledByKey      string      `json:"cancelled_by_key,omitempty" doc:"Name of the API key that cancelled it."`
 	TraceParent         string      `json:"traceparent,omitempty" doc:"W3C trace context of the submission."`
 
-	Intake *TaskIntake `json:"intake,omitempty" doc:"Message of a broker that the task was made of."`
-	// Schedule is nil for a task that no schedule submitted.
+	Intake   *TaskIntake   `json:"intake,omitempty" doc:"Message of a broker that the task was made of."`
 	Schedule *TaskSchedule `json:"schedule,omitempty" doc:"Firing of a schedule that submitted the task."`
 
-	// Parent is nil for a task that is no child.
 	Parent *TaskParent `json:"parent,omitempty" doc:"Step of another task that this task carries out, as its child."`
 
 	ContextVersion  int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
@@ -159,8 +154,7 @@ type Task struct {
 	ReplayCount    int        `json:"replay_count,omitempty" doc:"Number of replays after a failure."`
 	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
 	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage         string     `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 	// LastReplayedByKey is the name of the API key.
 	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
 
@@ -240,13 +234,11 @@ type TaskHistory struct {
 // CancelRequest cancels tasks: unsettled steps become cancelled, and their workers learn it with their next
 // heartbeat. For a terminal task the receipt carries CodeWrongState, so cancelling twice is harmless.
 type CancelRequest struct {
-	TaskUUIDs   []uuid.UUID `json:"task_uuids" minItems:"1"`
-	CancelledBy string      `json:"cancelled_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
-	Reason      string      `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"1024"`
-	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch refuses it unless the
-	// task's etag is in the list.
-	ExpectedState string `json:"expected_state,omitempty" doc:"Expected state of each task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
-	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
+	TaskUUIDs     []uuid.UUID `json:"task_uuids" minItems:"1"`
+	CancelledBy   string      `json:"cancelled_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
+	Reason        string      `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"1024"`
+	ExpectedState string      `json:"expected_state,omitempty" doc:"Expected state of each task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
+	IfMatch       string      `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
 
 // Explanation explains in sentences why a task is in its state.
@@ -316,7 +308,6 @@ type EditContextRequest struct {
 	Reason   string `json:"reason" doc:"Reason for the edit; kept with the task." minLength:"1" maxLength:"4096"`
 	EditedBy string `json:"edited_by,omitempty" doc:"Actor. Required, but defaults to the name of the API key." maxLength:"255"`
 
-	// ExpectedVersion is the Task.ContextVersion that the caller has read.
 	ExpectedVersion *int `json:"expected_context_version,omitempty" doc:"Expected context_version. With any other the edit is refused with conflict." minimum:"0"`
 
 	NoRetry         bool `json:"no_retry,omitempty" doc:"Leave the task in error instead of running its failed steps again."`

@@ -17,27 +17,24 @@ type TemplateSource struct {
 // Template is one registered version of a workflow. A version never changes: registering the same content again
 // changes nothing, and other content is CodeConflict.
 type Template struct {
-	Namespace   string    `json:"namespace_name"`
-	Name        string    `json:"name"`
-	Version     string    `json:"version"`
-	Description string    `json:"description,omitempty"`
-	Priority    Priority  `json:"priority,omitempty"`
-	InputSchema any       `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
-	Lifecycle   Lifecycle `json:"lifecycle"`
-	// DispatchTTLMS is the value of steps that set none; 0: the server's default.
+	Namespace     string         `json:"namespace_name"`
+	Name          string         `json:"name"`
+	Version       string         `json:"version"`
+	Description   string         `json:"description,omitempty"`
+	Priority      Priority       `json:"priority,omitempty"`
+	InputSchema   any            `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
+	Lifecycle     Lifecycle      `json:"lifecycle"`
 	DispatchTTLMS int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps that set no value."`
 	Steps         []TemplateStep `json:"steps,omitempty"`
-	// Sensitive are JSON pointers into a task's context, in which a segment * matches every member and element.
-	Sensitive   []string   `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`
-	Concurrency *StepLimit `json:"concurrency,omitempty" doc:"Limit of the steps at once, for steps without one of their own."`
-	RateLimit   *StepLimit `json:"rate_limit,omitempty" doc:"Limit of the steps in a time, for steps without one of their own."`
-	Unique      *Unique    `json:"unique,omitempty" doc:"Rule of uniqueness of tasks whose submission has none."`
-	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the canonical content."`
-	CreatedAt   time.Time  `json:"created_at"`
-	Created     bool       `json:"created" doc:"True in the response to the registration that stored the version."`
-	YAML        string     `json:"yaml,omitempty" doc:"The registered source."`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Sensitive     []string       `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`
+	Concurrency   *StepLimit     `json:"concurrency,omitempty" doc:"Limit of the steps at once, for steps without one of their own."`
+	RateLimit     *StepLimit     `json:"rate_limit,omitempty" doc:"Limit of the steps in a time, for steps without one of their own."`
+	Unique        *Unique        `json:"unique,omitempty" doc:"Rule of uniqueness of tasks whose submission has none."`
+	Fingerprint   string         `json:"fingerprint" doc:"SHA-256 of the canonical content."`
+	CreatedAt     time.Time      `json:"created_at"`
+	Created       bool           `json:"created" doc:"True in the response to the registration that stored the version."`
+	YAML          string         `json:"yaml,omitempty" doc:"The registered source."`
+	Damage        string         `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // Lifecycle bounds the minutes that a task of the template may stay in one state. 0 means the server's default; for
@@ -147,14 +144,13 @@ type StepLimit struct {
 // first attempt. Backoff is none, fixed, linear or exponential. Delays are in milliseconds: the base is the delay
 // before the second attempt, and MaxBackoffMS bounds later ones.
 type RetryPolicy struct {
-	Retryable     bool    `json:"retryable"`
-	MaxAttempts   int     `json:"max_attempts" doc:"0 if it is left to the priority of the task."`
-	Backoff       string  `json:"backoff" enum:"none,fixed,linear,exponential"`
-	BackoffBaseMS int     `json:"backoff_base_ms"`
-	MaxBackoffMS  int     `json:"max_backoff_ms"`
-	Jitter        float64 `json:"jitter" doc:"Fraction by which the delay may vary, in both directions."`
-	// Limits are the retries per class of failure, for the classes that the template names.
-	Limits map[FailureClass]int `json:"limits,omitempty" doc:"Retries per class of failure, if the template sets them."`
+	Retryable     bool                 `json:"retryable"`
+	MaxAttempts   int                  `json:"max_attempts" doc:"0 if it is left to the priority of the task."`
+	Backoff       string               `json:"backoff" enum:"none,fixed,linear,exponential"`
+	BackoffBaseMS int                  `json:"backoff_base_ms"`
+	MaxBackoffMS  int                  `json:"max_backoff_ms"`
+	Jitter        float64              `json:"jitter" doc:"Fraction by which the delay may vary, in both directions."`
+	Limits        map[FailureClass]int `json:"limits,omitempty" doc:"Retries per class of failure, if the template sets them."`
 }
 
 // TemplateFilter selects templates. A zero field does not restrict.

@@ -23,7 +23,7 @@ type WorkerRegistration struct {
 	Host         string   `json:"host,omitempty" maxLength:"255"`
 	Version      string   `json:"version,omitempty" maxLength:"255"`
 	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health: http or https, without user, query and fragment. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
-	// Transport is how the worker gets its steps: TransportHTTP, also if empty, or TransportAMQP.
+	// TransportHTTP, also if empty, or TransportAMQP.
 	Transport string `json:"transport,omitempty" enum:"http,amqp" doc:"http: the worker polls. amqp: the server sends steps to a queue of the worker in RabbitMQ; it may poll too. Defaults to http."`
 }
 
@@ -68,33 +68,25 @@ type WorkerInfo struct {
 	LastHeartbeat time.Time `json:"last_heartbeat"`
 	// HealthURL is the address of the worker's health report, HealthFailures the number of failed probes since the
 	// last successful one, and HealthError the reason of the last failure.
-	HealthURL      string `json:"health_url,omitempty"`
-	HealthFailures int    `json:"health_failures,omitempty" doc:"Failed probes since the last success."`
-	HealthError    string `json:"health_error,omitempty" doc:"Error of the last failed probe."`
-	// Health is the verdict of the node that answers: each counts the attempts that ended on it.
-	Health        string   `json:"health" doc:"healthy, degraded or unhealthy, by its heartbeats and its attempts of the last five minutes that ended on the answering node. Of workers with the transport amqp, healthy ones get steps before degraded ones; unhealthy ones get none."`
-	HealthReasons []string `json:"health_reasons,omitempty" doc:"Why it is not healthy."`
-	// Breaker is the state of the worker's circuit breaker: BreakerClosed, unless its last attempts all failed.
-	Breaker         string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets no steps; half_open: it gets a few attempts as a test."`
-	BreakerOpenedAt *time.Time `json:"circuit_breaker_opened_at,omitempty"`
-	// ConsecutiveFailures is the count of the circuit breaker on the node that answers.
-	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Consecutive failures that its circuit breaker counts; opening resets the count. Each node has its own count; null if this node has none."`
-	// CurrentTasks repeats the load. Worker sets it, Workers does not.
-	CurrentTasks *int `json:"current_tasks,omitempty" doc:"Same as current_load. Not in lists."`
-	// Transport is TransportHTTP or TransportAMQP.
-	Transport string `json:"transport" doc:"How it gets its steps: http: it polls; amqp: from its queue in RabbitMQ."`
-	// Cordoned means that the worker gets no more steps, whatever its state, until an operator uncordons it.
-	Cordoned     bool       `json:"cordoned" doc:"An operator has cordoned it: it gets no more steps until it is uncordoned."`
-	CordonedAt   *time.Time `json:"cordoned_at,omitempty"`
-	CordonedBy   string     `json:"cordoned_by,omitempty"`
-	CordonReason string     `json:"cordon_reason,omitempty"`
-	// DrainsItself ends with the first heartbeat that does not report it; an operator's drain, with a resume.
-	DrainsItself bool       `json:"drains_itself,omitempty" doc:"It drains because its heartbeat said so; the first one that does not ends that."`
-	DrainedAt    *time.Time `json:"drained_at,omitempty"`
-	DrainedBy    string     `json:"drained_by,omitempty" doc:"Operator who has drained it; it gets no more steps until it is resumed."`
-	DrainReason  string     `json:"drain_reason,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	HealthURL           string     `json:"health_url,omitempty"`
+	HealthFailures      int        `json:"health_failures,omitempty" doc:"Failed probes since the last success."`
+	HealthError         string     `json:"health_error,omitempty" doc:"Error of the last failed probe."`
+	Health              string     `json:"health" doc:"healthy, degraded or unhealthy, by its heartbeats and its attempts of the last five minutes that ended on the answering node. Of workers with the transport amqp, healthy ones get steps before degraded ones; unhealthy ones get none."`
+	HealthReasons       []string   `json:"health_reasons,omitempty" doc:"Why it is not healthy."`
+	Breaker             string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets no steps; half_open: it gets a few attempts as a test."`
+	BreakerOpenedAt     *time.Time `json:"circuit_breaker_opened_at,omitempty"`
+	ConsecutiveFailures *int       `json:"consecutive_failures" doc:"Consecutive failures that its circuit breaker counts; opening resets the count. Each node has its own count; null if this node has none."`
+	CurrentTasks        *int       `json:"current_tasks,omitempty" doc:"Same as current_load. Not in lists."`
+	Transport           string     `json:"transport" doc:"How it gets its steps: http: it polls; amqp: from its queue in RabbitMQ."`
+	Cordoned            bool       `json:"cordoned" doc:"An operator has cordoned it: it gets no more steps until it is uncordoned."`
+	CordonedAt          *time.Time `json:"cordoned_at,omitempty"`
+	CordonedBy          string     `json:"cordoned_by,omitempty"`
+	CordonReason        string     `json:"cordon_reason,omitempty"`
+	DrainsItself        bool       `json:"drains_itself,omitempty" doc:"It drains because its heartbeat said so; the first one that does not ends that."`
+	DrainedAt           *time.Time `json:"drained_at,omitempty"`
+	DrainedBy           string     `json:"drained_by,omitempty" doc:"Operator who has drained it; it gets no more steps until it is resumed."`
+	DrainReason         string     `json:"drain_reason,omitempty"`
+	Damage              string     `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // The states in a WorkerInfo.
@@ -191,13 +183,12 @@ type StartRequest struct {
 
 // ProgressReport has the progress of a step, its checkpoint, or both, and renews its lease.
 type ProgressReport struct {
-	WorkerID        uuid.UUID `json:"-"`
-	StepUUID        uuid.UUID `json:"step_uuid"`
-	Token           string    `json:"token" maxLength:"255" doc:"Token of the step's lease."`
-	ProgressPercent int       `json:"progress_percent,omitempty" minimum:"0" maximum:"100" doc:"Defaults to 0; with a checkpoint and without a status_message, 0 leaves the progress as it is."`
-	StatusMessage   string    `json:"status_message,omitempty" maxLength:"1024"`
-	// Checkpoint is for the next attempt of the step; null deletes the last one.
-	Checkpoint json.RawMessage `json:"checkpoint,omitempty" doc:"Any JSON value. It replaces the last checkpoint of the step, and the next attempt receives it; null deletes the last one. Left out, it changes nothing."`
+	WorkerID        uuid.UUID       `json:"-"`
+	StepUUID        uuid.UUID       `json:"step_uuid"`
+	Token           string          `json:"token" maxLength:"255" doc:"Token of the step's lease."`
+	ProgressPercent int             `json:"progress_percent,omitempty" minimum:"0" maximum:"100" doc:"Defaults to 0; with a checkpoint and without a status_message, 0 leaves the progress as it is."`
+	StatusMessage   string          `json:"status_message,omitempty" maxLength:"1024"`
+	Checkpoint      json.RawMessage `json:"checkpoint,omitempty" doc:"Any JSON value. It replaces the last checkpoint of the step, and the next attempt receives it; null deletes the last one. Left out, it changes nothing."`
 }
 
 // StepResult settles one step. Result or LargeResult belongs to ResultCompleted, Error to ResultFailed, SnoozeSeconds
