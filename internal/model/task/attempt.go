@@ -20,7 +20,7 @@ const (
 	DispatchExpired Outcome = "dispatch_expired"
 )
 
-// Attempt records an ended lease without success. The step itself records a success.
+// Attempt records a lease that ended without success. The step itself records a success.
 type Attempt struct {
 	StepID     ID
 	TaskID     ID
@@ -34,9 +34,8 @@ type Attempt struct {
 	FinishedAt Instant
 	After      StepState // the state of the step afterwards
 	Failure    *Failure
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
-	// DefID is that of its step; only new attempts have it.
+	Unread     string
+	// DefID is the step's; older attempts have none.
 	DefID int64
 }
 
@@ -69,8 +68,8 @@ const (
 	maxFailureStack = 32 << 10
 )
 
-// Trim cuts the texts to the stored limits, marks each cut, and replaces invalid UTF-8. A failure is evidence, so
-// its form is never a reason to refuse it.
+// Trim cuts texts to the stored limits, marks each cut, and replaces invalid UTF-8: the form of a failure is never a
+// reason to refuse it.
 func (f *Failure) Trim() {
 	f.Type = failure.Cut(f.Type, maxFailureName)
 	f.Code = failure.Cut(f.Code, maxFailureName)

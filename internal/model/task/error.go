@@ -36,7 +36,7 @@ type Error struct {
 	Message  string
 	Hint     string
 	Problems []Problem
-	// RetryAfter is the suggested delay before the next try; 0 is none.
+	// RetryAfter suggests a delay; 0 is none.
 	RetryAfter time.Duration
 	Err        error // the cause, for the log only
 }
@@ -63,7 +63,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf returns the code of err: "" for nil, Internal for an unclassified error.
+// CodeOf returns "" for nil, Internal for an unclassified error.
 func CodeOf(err error) Code {
 	var e *Error
 	switch {

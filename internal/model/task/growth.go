@@ -27,8 +27,8 @@ type Growth struct {
 	Cap time.Duration
 }
 
-// Next returns the time-out after a failure of a class, in whole seconds, the unit of the worker protocol. 0, no
-// time-out, stays.
+// Next returns the time-out after a failure, in whole seconds, the unit of the worker protocol. 0, no time-out,
+// stays.
 func (g Growth) Next(timeout time.Duration, c failure.Class) time.Duration {
 	grows := g.Rule == GrowAlways || g.Rule == GrowResource && c == failure.Resource
 	if !grows {

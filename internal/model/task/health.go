@@ -33,11 +33,10 @@ func (h WorkerHealth) rank() int {
 // HealthFacts are a worker's recent results.
 type HealthFacts struct {
 	LastHeartbeat Instant
-	// Failures counts failed attempts in a row.
-	Failures int
+	Failures      int
 	// Depth counts assigned steps that have not started.
 	Depth int
-	// Ended and Failed count the recent attempts and the failed ones among them.
+	// Ended and Failed count recent attempts, and the failed ones among them.
 	Ended, Failed int
 }
 
@@ -45,11 +44,11 @@ type HealthFacts struct {
 type HealthRule struct {
 	// Silence is the age of the last heartbeat that makes a worker unhealthy.
 	Silence time.Duration
-	// DegradedFailures and UnhealthyFailures are failures in a row.
+	// Failures in a row.
 	DegradedFailures, UnhealthyFailures int
-	// DegradedDepth and UnhealthyDepth are assigned steps that have not started.
+	// Assigned steps that have not started.
 	DegradedDepth, UnhealthyDepth int
-	// DegradedRate and UnhealthyRate are percentages of failed attempts.
+	// Percentages of failed attempts.
 	DegradedRate, UnhealthyRate int
 	// MinEnded is the least number of attempts for a rate.
 	MinEnded int

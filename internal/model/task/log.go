@@ -19,7 +19,7 @@ type AttemptLog struct {
 // LogsPerStep is the number of attempts with a log; the oldest are deleted first.
 const LogsPerStep = 10
 
-// LogTail returns at most limit bytes from the end, in whole characters. Invalid UTF-8 becomes U+FFFD.
+// LogTail returns at most limit bytes from the end, in whole characters, with U+FFFD for invalid UTF-8.
 func LogTail(text string, limit int) string {
 	if extra := len(text) - limit; extra > 0 {
 		text = text[extra:]

@@ -28,7 +28,7 @@ var CaseCauses = []CaseCause{CauseRetriesExhausted, CauseNoRetries, CauseNotRetr
 	CauseLostWorkers, CauseStale, CauseDeadline,
 	CauseCycle, CauseNoWorker, CauseManual}
 
-// Codes of failures that the engine reports for steps that it gave up.
+// Failure codes for steps that the engine ended.
 const (
 	CodeStale    = "TASK_STALE"
 	CodeDeadline = "TASK_TIMEOUT"
@@ -62,20 +62,18 @@ type Occurrence struct {
 	Reason        CaseReason
 	Cause         CaseCause // "" for one stored before causes
 	OriginalState State     // of the task, before the occurrence
-	// Fingerprint is the failure's (see Failure.Fingerprint), "" without one. Retryable: a retry may help.
+	// Fingerprint is the failure's, "" without one.
 	Fingerprint string
-	// Group is its group of the inbox; only new occurrences have it.
+	// Group is in the inbox; older occurrences have none.
 	Group     int64
 	Retryable bool
-	// Step, Class and Message are the last failed step, the class of its failure and the beginning of its message,
-	// "" without a failure.
+	// Step, Class and Message describe the last failed step; "" without a failure.
 	Step     string
 	Class    failure.Class
 	Message  string
 	Snapshot []byte    // JSON; nil unless requested
 	Recovery *Recovery // nil: the task failed again before a repair
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
+	Unread   string
 }
 
 // Recovery is the recovery of a case's task.
@@ -97,8 +95,8 @@ type Replays struct {
 	Key   string     `json:"by_key,omitempty"` // name of the API key
 }
 
-// Bounds of a case. It keeps the first and the latest occurrence, and the newest ones between them up to a number
-// and a size of snapshots.
+// Bounds of a case. It keeps the first and the latest occurrence, and the newest between them up to a number and a
+// size of snapshots.
 const (
 	KeptOccurrences = 10 // including the first and the latest
 	OccurrenceBytes = 1 << 20

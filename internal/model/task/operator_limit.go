@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
-// OperatorLimit is an operator's run-time limit of a handler or a route, one per target. An ended one is kept for a
-// while, because time limits count from its end.
+// OperatorLimit is an operator's limit of a handler or a route, one per target. An ended one is kept for a while,
+// because time limits count from its end.
 type OperatorLimit struct {
 	PauseTarget // of the kind PauseHandler or PauseRoute
 
@@ -15,9 +15,8 @@ type OperatorLimit struct {
 	Rate    limit.Rate // steps that begin in a time; zero: no limit
 
 	Actor, Reason string
-	// At and ChangedAt are the times of its creation and last change.
 	At, ChangedAt Instant
-	// EndedAt is 0 while it applies; EndedBy and EndReason explain its end.
+	// EndedAt is 0 while it applies.
 	EndedAt            Instant
 	EndedBy, EndReason string
 
@@ -29,7 +28,7 @@ func (t PauseTarget) LimitNo() int64 {
 	return -limit.Number(t.Namespace, "operator: "+string(t.Kind)+" "+t.Name, t.Capabilities)
 }
 
-// Faults returns the problems of a limit, located at the fields of the API's request.
+// Faults locates problems at the fields of the API's request.
 func (l *OperatorLimit) Faults() []Problem {
 	problems := l.PauseTarget.Faults()
 	if l.Kind != PauseHandler && l.Kind != PauseRoute {

@@ -59,7 +59,7 @@ func (t PauseTarget) String() string {
 	}
 }
 
-// Faults returns the problems of a target, located at the fields of the API's request.
+// Faults locates problems at the fields of the API's request.
 func (t PauseTarget) Faults() []Problem {
 	var problems []Problem
 	name := func(at, text string) {
@@ -100,7 +100,7 @@ func (t PauseTarget) Faults() []Problem {
 	return problems
 }
 
-// maxTargetCapabilities bounds the capabilities of a target in bytes, because a database indexes them.
+// maxTargetCapabilities is in bytes, for a database index.
 const maxTargetCapabilities = 1500
 
 // Pause is an operator's act that holds steps back, one per target. An ended one is kept for a while, because time
@@ -112,12 +112,12 @@ type Pause struct {
 	At            Instant
 	// Until is the automatic end; 0: never.
 	Until Instant
-	// EndedAt is 0 while it applies; EndedBy and EndReason explain its end.
+	// EndedAt is 0 while it applies.
 	EndedAt            Instant
 	EndedBy, EndReason string
 }
 
-// End returns the end of the pause up to now; 0 while it holds.
+// End returns the end of the pause up to now; 0 while it applies.
 func (p *Pause) End(now Instant) Instant {
 	switch {
 	case p.EndedAt != 0:

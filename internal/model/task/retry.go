@@ -31,12 +31,11 @@ type Retry struct {
 	Base        time.Duration
 	// Max caps the delay before jitter; 0 takes the priority level's.
 	Max time.Duration
-	// Jitter is the fraction by which the delay varies in both directions: 0.1 is ±10 %.
+	// Jitter is the fraction by which the delay varies: 0.1 is ±10 %.
 	Jitter float64
-	// Limits bound the retries per class of failure.
 	Limits ClassLimits `json:",omitzero"`
-	// BaseSaid and JitterSaid mark explicit values. In templates stored without them, only values other than the
-	// default are explicit.
+	// BaseSaid and JitterSaid mark explicit values. In older templates only values other than the default are
+	// explicit.
 	BaseSaid   bool `json:",omitempty"`
 	JitterSaid bool `json:",omitempty"`
 }

@@ -11,46 +11,44 @@ import (
 
 // Template is an immutable version of a workflow. Adhoc is the single step of a task submitted by handler.
 type Template struct {
-	// DefID is the store's short key of the version, 0 before it is stored.
+	// DefID is the store's short key, 0 before it is stored.
 	DefID       int64
 	Namespace   string
 	Name        string
 	Version     string // empty when Adhoc
 	Adhoc       bool
 	Description string
-	// Priority of tasks whose request names none; nil is the default.
+	// Priority is the default of its tasks; nil is the server's.
 	Priority    *int
 	InputSchema []byte // JSON, nil without a schema
 	Lifecycle   Lifecycle
-	// DispatchTTL of steps without their own; 0 is the server's default.
+	// DispatchTTL is the default of its steps; 0 is the server's.
 	DispatchTTL time.Duration
 	Steps       []StepSpec
-	// Sensitive are JSON pointers into the context to values for permitted keys only. A segment * matches every
-	// member and element.
+	// Sensitive are JSON pointers to context values for permitted keys only. A segment * matches every member and
+	// element.
 	Sensitive []string
 	// Concurrency and RateLimit are shared by the steps without their own; nil is no limit.
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
-	// Unique is the rule of tasks whose submission has none; nil is none.
+	// Unique is the default rule of its tasks; nil is none.
 	Unique *Unique
 	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
 	Fingerprint string
 	CreatedAt   time.Time
 
-	// Cycle names the steps that wait for each other; Link sets it. Registration refuses cycles, but the store may
-	// contain one from another source.
+	// Link sets the following fields. Cycle names the steps that wait for each other: registration refuses cycles,
+	// but the store may contain one.
 	Cycle string
-	// Limited: a step has gates. Link sets it.
-	Limited bool
-	// HasChildren: a step has child tasks. Link sets it.
+	// Limited means that a step has gates.
+	Limited     bool
 	HasChildren bool
-	// Controlled: the engine looks at a step before it is ready; see StepSpec.Special. Link sets it.
+	// Controlled means that the engine handles a step before it is ready; see StepSpec.Special.
 	Controlled bool
-	// Compensated: some steps run only after a failure; see StepSpec.OnFailure. Link sets it.
+	// Compensated means that some steps run only after a failure.
 	Compensated bool
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
+	Unread      string
 }
 
 // Lifecycle bounds a task's time in one state. 0 is the server's default, for MaxDuration no bound.
@@ -77,22 +75,21 @@ type StepSpec struct {
 	DispatchTTL time.Duration
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
-	// When is the condition, an expression: the step is skipped if it does not hold.
+	// When is an expression; if false, the step is skipped.
 	When string
 	// OnFailure makes it a compensation step; see compensation.go.
 	OnFailure bool
 
-	// Tasks are the child tasks that replace a worker; nil for a worker's step.
+	// Tasks are the child tasks that replace a worker.
 	Tasks *ChildSpec
 
-	// Gates of the limits for the step, in passing order; Link sets them.
+	// Gates of the step's limits, in passing order; Link sets them.
 	Gates []limit.Gate
-	// Parents and Children are the dependencies in both directions as indexes into Steps; Link sets them. They do
-	// not lead from steps to compensation steps, which have Undoes.
+	// Parents and Children are dependencies as indexes into Steps; Link sets them. Dependencies of compensation steps
+	// on other steps are in Undoes instead.
 	Parents  []int
 	Children []int
-	// Undoes are a compensation step's dependencies on other steps, as indexes into Steps.
-	Undoes []int
+	Undoes   []int
 }
 
 // Sink reports whether no step depends on it.
@@ -174,7 +171,6 @@ func (t *Template) connect(i, p int) string {
 	return ""
 }
 
-// cycles reports every cycle once, with its path.
 func (t *Template) cycles() []GraphError {
 	const (
 		unseen = iota

@@ -17,9 +17,9 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
-// Key returns the unique key of a context under a resolved rule: a hash of the scope, the fields and their values.
-// The scope is, for example, a template; the namespace is kept beside the key. Equal JSON has equal keys, whatever
-// its white space, member order, escapes and spelling of numbers. A missing field differs from null.
+// Key returns the unique key of a context under a resolved rule: a hash of the scope (such as a template), the fields
+// and their values. Equal JSON has equal keys, whatever its white space, member order, escapes and spelling of
+// numbers. A missing field differs from null.
 //
 // The error explains why a context has no key.
 func (q *Unique) Key(scope []string, context []byte) (string, error) {
@@ -179,8 +179,8 @@ func canonicalNumber(s string) string {
 	return sign + short + "e" + n.Add(n, big.NewInt(int64(shift))).String()
 }
 
-// lone reports whether a valid JSON document escapes half of a surrogate pair. Decoders turn each into the same
-// replacement character, so that different texts would be equal.
+// lone reports whether a valid JSON document escapes half of a surrogate pair. Decoders replace each by the same
+// character, so that different texts would be equal.
 func lone(document []byte) bool {
 	high := false // the previous escape was the first half of a pair
 	for i := 0; i < len(document); i++ {

@@ -39,7 +39,7 @@ type Wait struct {
 	Approval string        `json:"approval,omitempty"` // the question to a human
 	Signal   string        `json:"signal,omitempty"`   // the name of a signal
 	Key      string        `json:"key,omitempty"`      // of the signal, with places for context values
-	// Timeout bounds the wait for an approval or a signal; 0 is unbounded.
+	// Timeout is for an approval or a signal; 0 is unbounded.
 	Timeout   time.Duration `json:"timeout,omitempty"`
 	OnTimeout OnEnd         `json:"on_timeout,omitempty"`
 	OnReject  OnEnd         `json:"on_reject,omitempty"`
@@ -94,7 +94,7 @@ const (
 	CodeRejected    = "REJECTED"     // an operator rejected it
 )
 
-// WaitFailure is the failure of a wait. It is not retryable: another wait would take as long.
+// WaitFailure is not retryable: another wait would take as long.
 func WaitFailure(code, message string) *Failure {
 	return &Failure{Type: "wait", Code: code, Message: message, Class: failure.Logic}
 }
