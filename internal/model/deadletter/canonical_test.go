@@ -55,7 +55,7 @@ func TestCanonical(t *testing.T) {
 	if deadletter.Canonical(a) != canonical("1") {
 		t.Error("key and headers count")
 	}
-	// They are stored and must never change.
+	// Stored forms must never change.
 	if got := canonical(`{"b":1.50,"a":"é"}`) + " " + canonical("raw"); got != frozenCanonical {
 		t.Errorf("they are %s", got)
 	}

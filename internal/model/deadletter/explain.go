@@ -14,8 +14,8 @@ import (
 // Explanation says in sentences how a letter or a redrive came to its state, and what changes it.
 type Explanation struct {
 	Summary string   // one sentence
-	Why     []string // what led to it, the most important first
-	Next    string   // what would change the state, automatically or by an operator
+	Why     []string // the most important first
+	Next    string   // what would change the state
 }
 
 // maxQuoted bounds a quoted error message, in bytes.
@@ -82,7 +82,7 @@ func (e *Explanation) open(l *Letter, s *Source, p *Policy) {
 	e.Next = "Fix the cause, then send it back: " + send + ". Or give it up: tasker letter discard " + l.ID.String() + "."
 }
 
-// ExplainRedrive explains a redrive whose Counts are filled in.
+// ExplainRedrive needs the Counts of r.
 func ExplainRedrive(r *Redrive) Explanation {
 	e := Explanation{}
 	if r.State != model.RedriveDraft {

@@ -242,7 +242,7 @@ func TestGroupID(t *testing.T) {
 	if id != deadletter.GroupOf("shop", p) || id <= 0 || id == deadletter.GroupOf("sho", p) {
 		t.Errorf("the ID is %d", id)
 	}
-	// It is stored and must never change.
+	// The stored form must never change.
 	if id.String() != "2337e3ea693a3a76" {
 		t.Errorf("the ID is %s", id)
 	}

@@ -14,15 +14,14 @@ type Intake struct {
 	TaskType        string `json:"task_type,omitempty"`
 	Template        string `json:"template,omitempty"`
 	TemplateVersion string `json:"template_version,omitempty"` // a constant; "" is the newest
-	// Priority is a level's name or number; a message without one gets the default. The constants MinPriority and
-	// MaxPriority clamp the level.
+	// Priority is a level's name or number; "" in a message is the default. The constants MinPriority and MaxPriority
+	// clamp it.
 	Priority    string `json:"priority,omitempty"`
 	MinPriority string `json:"min_priority,omitempty"`
 	MaxPriority string `json:"max_priority,omitempty"`
-	// IdempotencyKey makes messages with the same key one task. The default is the identity on the broker.
+	// IdempotencyKey makes one task of equal messages. The default is the identity on the broker.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	// OrderingKey runs tasks of messages with the same key one at a time, in message order. Messages without it
-	// have no order.
+	// OrderingKey runs tasks with the same key one at a time, in message order.
 	OrderingKey   string `json:"ordering_key,omitempty"`
 	CorrelationID string `json:"correlation_id,omitempty"`
 	// Delay postpones the task: a constant duration such as 30s, or seconds in the message.
@@ -32,8 +31,8 @@ type Intake struct {
 	MaxRetries *int          `json:"max_retries,omitempty"`
 	Timeout    time.Duration `json:"timeout,omitempty"`
 	Tags       []string      `json:"tags,omitempty"`
-	// WriteFailures is a queue of the source's broker that gets a message for each task that fails permanently; ""
-	// is none.
+	// WriteFailures is a queue of the source's broker for a message about each task that fails permanently; "" is
+	// none.
 	WriteFailures string `json:"write_failures,omitempty"`
 }
 
@@ -76,9 +75,8 @@ type Value struct {
 	Text string // constant, pointer or name
 }
 
-// ParseValue reads a value. A text that begins with "/" is a JSON pointer into the payload, header:NAME is a
-// header, and message:id, message:key and message:queue are fields of the message. Other texts are constants. fault
-// is "" for none.
+// ParseValue reads a value: /... is a JSON pointer into the payload, header:NAME a header, and message:id,
+// message:key and message:queue are fields of the message. Other texts are constants. fault is "" for none.
 func ParseValue(s string) (v Value, fault string) {
 	if fault := task.TextFault(s, maxValue); fault != "" {
 		return Value{}, fault
@@ -158,7 +156,6 @@ func (in *Intake) validate(s *Source, p *problems) {
 		"is the queue of the source: failures would become tasks again")
 }
 
-// limit bounds a constant, in bytes.
 func (p *problems) value(at, s string, limit int) {
 	v, fault := ParseValue(s)
 	if fault == "" && v.From == FromText {

@@ -23,7 +23,7 @@ const (
 	DefaultMaxReplays = 3
 )
 
-// DefaultAge bounds the age of letters under policies set through an interface that promises an end.
+// DefaultAge applies to policies set through an interface that promises an end.
 const DefaultAge = 7 * 24 * time.Hour
 
 // The bounds of policies and sources.
@@ -136,8 +136,8 @@ func (p *Policy) exhausted(l *Letter, reason string) Decision {
 	return Decision{Verdict: VerdictDiscard, Reason: reason}
 }
 
-// due: after a failed send an immediate policy waits like the default exponential one, so that a short outage of
-// the broker does not use up all retries.
+// due delays an immediate policy after a failed send like the default exponential one, so that a short outage of the
+// broker does not use up all retries.
 func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	delay, tries := 0.0, float64(l.Sends()+l.FailedSends)
 	switch p.Strategy {
@@ -161,8 +161,8 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
 }
 
-// Parks returns the number of replays that parks a letter: maxReplays of its source, or the retries of the policy
-// (nil: none) if more. A policy bounds its own sends; max_replays, mostly a default, those of operators.
+// Parks returns the number of replays that parks a letter: maxReplays of its source, or the policy's retries if more
+// (nil: none). A policy bounds its own sends; max_replays, mostly a default, those of operators.
 func (p *Policy) Parks(maxReplays int) int {
 	if p == nil || p.Strategy == model.Manual || maxReplays <= 0 {
 		return maxReplays
@@ -174,7 +174,7 @@ func growing(base time.Duration, multiplier, tries float64, most time.Duration) 
 	return math.Min(float64(base)*math.Pow(multiplier, tries), float64(most))
 }
 
-// untilTimeOfDay is the time until the next At in UTC: more than 0, at most a day.
+// untilTimeOfDay is more than 0, at most a day.
 func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 	const day = 24 * time.Hour
 	today := time.Duration(now%task.Instant(day.Microseconds())) * time.Microsecond
@@ -201,7 +201,7 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// Validate returns the problems of a policy with defaults, each at a JSON pointer within it.
+// Validate locates the problems of a policy with defaults at JSON pointers within it.
 func (p *Policy) Validate() []task.Problem {
 	var list problems
 	list.text("/source", p.Source, task.MaxName)
@@ -223,8 +223,8 @@ func (p *Policy) Validate() []task.Problem {
 	return list
 }
 
-// Allows reports whether letters may go to a destination: their origin, "", or a target of the source. The origin
-// of a reported letter is a claim, which must not make this server call any URL, so only targets count.
+// Allows reports whether letters may go to a destination: their origin, "", or a target of the source. The origin of
+// a reported letter is a claim, which must not make this server call any URL, so only targets count.
 func (s *Source) Allows(destination, origin string) bool {
 	if s.Driver == DriverHTTP {
 		return s.allowsPost(cmp.Or(destination, origin))
@@ -253,8 +253,8 @@ func (s Source) WithDefaults() Source {
 	return s
 }
 
-// Validate returns the problems of a source with defaults, each at a JSON pointer within it. It does not check that
-// drivers and formats exist.
+// Validate locates the problems of a source with defaults at JSON pointers within it. It does not check that drivers
+// and formats exist.
 func (s *Source) Validate() []task.Problem {
 	var p problems
 	p.name("/name", s.Name)

@@ -30,19 +30,19 @@ type Selection struct {
 	FirstAfter              task.Instant // first death or opening of the case at or after
 	FirstBefore             task.Instant // first death or opening of the case before
 	MinReplays              int
-	// Replayed selects by earlier replays; for cases, also replays under an earlier case.
+	// Replayed selects by earlier replays; for cases, also under an earlier case.
 	Replayed  *bool
 	Retryable *bool // whether a retry may help
 	Parked    *bool
 	// Reason and the current TaskState select cases only.
 	Reason    task.CaseReason
 	TaskState task.State
-	// Masked excludes payloads and header values of letters with sensitive fields from the text search: the number
-	// of hits would reveal masked values.
+	// Masked excludes payloads and header values of letters with sensitive fields from the text search: the number of
+	// hits would reveal masked values.
 	Masked bool `json:",omitempty"`
 }
 
-// Plan sets how many items a redrive takes, its waves, and how it replays the tasks of cases.
+// Plan sets the items of a redrive, its waves, and the replays of tasks.
 type Plan struct {
 	Canary  int           // size of the first wave
 	Factor  float64       // growth from wave to wave
@@ -51,7 +51,7 @@ type Plan struct {
 	Rate    float64       // items per second; 0: unlimited
 	// Limit takes the items with the earliest first deaths. 0: all, but none if more than MaxItems match.
 	Limit int
-	// KeepAttempts leaves failed steps their remaining attempts, at least one; otherwise they get all again.
+	// KeepAttempts leaves failed steps their remaining attempts, at least one.
 	KeepAttempts bool
 	// Priority is the new level of tasks by name or number; "" keeps the level.
 	Priority string
@@ -63,16 +63,16 @@ type Plan struct {
 type StopRule struct {
 	// ReturnedShare is the share of a wave, above 0 to 1, that may come back.
 	ReturnedShare float64
-	// SamePrint is how many items of a wave may come back with one fingerprint.
+	// SamePrint bounds the items of a wave that come back with one fingerprint.
 	SamePrint int
-	// Failed is how many sends of a wave may fail.
+	// Failed bounds the failed sends of a wave.
 	Failed int
 }
 
 // Edit changes content before it is sent.
 type Edit struct {
-	// Patch is a JSON Patch (RFC 6902) or merge patch (RFC 7396) of the payload, or of the context of a case's
-	// task. nil: none.
+	// Patch is a JSON Patch (RFC 6902) or merge patch (RFC 7396) of the payload, or of the context of a case's task.
+	// nil: none.
 	Patch []byte
 	// SetHeaders replaces the headers of its names; DropHeaders removes.
 	SetHeaders  []Header
@@ -88,11 +88,10 @@ type Redrive struct {
 	Operation model.Operation
 	Selection Selection
 	// Destination of letters; "" sends each to its origin.
-	Destination string
-	Edit        *Edit
-	Plan        Plan
-	Stop        StopRule
-	// IncludeParked includes parked letters.
+	Destination   string
+	Edit          *Edit
+	Plan          Plan
+	Stop          StopRule
 	IncludeParked bool
 
 	State   model.RedriveState
@@ -110,7 +109,7 @@ type Redrive struct {
 	Wave     int // number of the current wave, from 1; 0 before the first
 	WaveSize int
 	WaveSent int // decided items of the wave: sent, failed or skipped
-	// Waves are the counts of the newest waves, if they were requested.
+	// Waves are the newest, if they were requested.
 	Waves     []model.RedriveWave
 	WaveBegan task.Instant
 	// Behind is the number of the last decided item.
@@ -131,9 +130,9 @@ type Item struct {
 	Wave    int
 	At      task.Instant // of the state
 	Message string
-	// Group is the group of its return; 0 for none.
+	// Group is that of its return; 0 for none.
 	Group GroupID
-	// Uncertain: a try had no answer. A sent item may exist twice under its number, a failed one once.
+	// Uncertain means that a try had no answer. A sent item may exist twice under its number, a failed one once.
 	Uncertain bool
 }
 
@@ -191,7 +190,7 @@ func (r *Redrive) Pause(now task.Instant) error {
 
 // Continue resumes a paused or halted redrive.
 //
-//   - A paused wave resumes at the rate of its plan and does not catch up. A paused observation starts over.
+//   - A paused wave resumes at its rate and does not catch up. A paused observation starts over.
 //   - After a halt an operator overrides the stop rule: waves restart with a canary of the remaining items, and
 //     the stop rule counts the new waves only.
 func (r *Redrive) Continue(now task.Instant) error {

@@ -133,7 +133,7 @@ func TestRestingRedrives(t *testing.T) {
 	}
 }
 
-// A rate depends on the row alone: late or frequent calls never exceed the plan or catch up after a pause.
+// Late or frequent calls never exceed the plan's rate or catch up after a pause.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -174,7 +174,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestRateIsExact: a token is due at its exact microsecond, although a rate is a fraction.
+// TestRateIsExact: a token is due at its exact microsecond.
 func TestRateIsExact(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -214,7 +214,7 @@ func TestWithoutRate(t *testing.T) {
 	}
 }
 
-// TestHaltNamesOneGroup: among groups with equal counts, the reason names the lowest ID.
+// TestHaltNamesOneGroup: among equal counts, the reason names the lowest ID.
 func TestHaltNamesOneGroup(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)

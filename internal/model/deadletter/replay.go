@@ -54,7 +54,7 @@ type ReplaySpec struct {
 type ReplayProgress struct {
 	Parts  []model.ReplayPart
 	Counts model.ReplayCounts
-	// Why says why it failed or is delayed; "" otherwise.
+	// Why says why it failed or is delayed.
 	Why string
 	// RetryAt is the next try after a delay.
 	RetryAt task.Instant
@@ -161,7 +161,7 @@ func (s *ReplaySpec) Selects(key []byte, headers []Header) bool {
 	return true
 }
 
-// Freeze bounds the parts of a log by offsets and partitions, and returns the range to read.
+// Freeze bounds the parts of a log by offsets and partitions.
 func (s *ReplaySpec) Freeze(parts []model.ReplayPart) (frozen []model.ReplayPart) {
 	for _, p := range parts {
 		if len(s.Partitions) > 0 && !slices.Contains(s.Partitions, p.Partition) {
@@ -180,7 +180,7 @@ func (s *ReplaySpec) Freeze(parts []model.ReplayPart) (frozen []model.ReplayPart
 	return frozen
 }
 
-// Validate returns the problems of a replay of a source, each at a JSON pointer.
+// Validate locates the problems of a replay at JSON pointers.
 func (s *ReplaySpec) Validate(of *Source) []task.Problem {
 	var p problems
 	p.name("/topic", s.Topic)

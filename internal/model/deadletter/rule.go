@@ -14,13 +14,13 @@ import (
 const (
 	// MaxRules bounds the rules of a namespace, including splits of groups.
 	MaxRules = 100
-	// MaxRuleText bounds an expression of a rule, in bytes.
+	// MaxRuleText is in bytes.
 	MaxRuleText = 2048
 	// MaxRuleKeys bounds the keys of a rule.
 	MaxRuleKeys = 8
-	// MaxRulePosition bounds a position, in either direction.
+	// MaxRulePosition bounds both directions.
 	MaxRulePosition = 1_000_000
-	// maxRuleTitle bounds a title, in bytes.
+	// maxRuleTitle is in bytes.
 	maxRuleTitle = 240
 )
 
@@ -31,18 +31,18 @@ type Rule struct {
 	Name      string
 	// Position orders the rules of a namespace, the lowest first, then by name.
 	Position int
-	// When is the condition: a boolean expression of Facts.
+	// When is a boolean expression of Facts.
 	When string
 	// Keys are expressions of Facts: failures with equal values share a group. Without keys all do.
 	Keys []string
-	// Title is the title of the groups; "" derives one from the name and the keys.
+	// Title of the groups; "" derives one from the name and the keys.
 	Title string
 	// Within restricts the rule to failures of that group, which it splits; 0: no restriction.
 	Within GroupID
 
 	Version int64
-	// Since is the version that introduced the present When, Keys and Within. It is part of the groups'
-	// fingerprints: a change starts new counts.
+	// Since is the version that introduced the present When, Keys and Within. It is part of the groups' fingerprints:
+	// a change starts new counts.
 	Since   int64
 	SavedAt task.Instant
 	Actor   string
@@ -66,11 +66,10 @@ type Facts struct {
 	Headers  []Header
 	Template string
 	Step     string
-	// Reason says why the task of a case is stuck.
-	Reason string
+	Reason   string
 }
 
-// Validate returns the problems of a rule, each at a JSON pointer, without compiling its expressions.
+// Validate locates problems at JSON pointers, without compiling expressions.
 func (r *Rule) Validate() []task.Problem {
 	var p problems
 	p.name("/namespace", r.Namespace)
@@ -88,7 +87,7 @@ func (r *Rule) Validate() []task.Problem {
 	return p
 }
 
-// Follow makes r the next version of before, which has the same name; nil for the first.
+// Follow makes r the next version of before, nil for the first.
 func (r *Rule) Follow(before *Rule) {
 	r.Version, r.Since, r.Removed = 1, 1, false
 	if before == nil {
@@ -120,7 +119,7 @@ func masked(headers []Header, names []string) []Header {
 	return out
 }
 
-// FactsOfCase returns the facts of the latest occurrence of a case. Its arguments are as in PrintOfCase.
+// FactsOfCase returns the facts of a case's latest occurrence. Its arguments are as in PrintOfCase.
 func FactsOfCase(c *task.Case, handler, template string, print failure.Print) Facts {
 	return Facts{Kind: model.KindCase, Failure: failure.Report{Type: c.Fingerprint, Code: c.Fingerprint,
 		Message: c.Message,

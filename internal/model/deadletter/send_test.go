@@ -26,7 +26,7 @@ func plannedSend() *deadletter.Send {
 		NextAt: now, Destination: "mails", Content: "c"}
 }
 
-// does applies named acts to a send and returns the report of the last.
+// does applies named acts and returns the report of the last.
 func does(t *testing.T, s *deadletter.Send, acts string) (reported bool) {
 	t.Helper()
 	for _, act := range strings.Fields(acts) {

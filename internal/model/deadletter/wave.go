@@ -46,8 +46,8 @@ const (
 // Each wave is sent, then observed for the time of the plan. The observation ends early when no item is left that
 // could return. Operations that send nothing are not observed.
 //
-// A wave waits for items of unknown outcome: they are sent again under their number, and count as failed in the
-// stop rule until the outcome is known.
+// A wave waits for items of unknown outcome: they are sent again under their number, and count as failed in the stop
+// rule until the outcome is known.
 func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	switch {
 	case !r.State.Active():
@@ -89,8 +89,8 @@ func (r *Redrive) nextSize() int {
 	return max(min(size, r.Plan.Largest, r.left()), 1)
 }
 
-// send decides how many items of the wave may be sent now, besides those of unknown outcome. The tokens of a rate
-// are those of the time since the wave began, plus one, less the sent items.
+// send decides how many items of the wave may be sent now, besides those of unknown outcome. The tokens of a rate are
+// those of the time since the wave began, plus one, less the sent items.
 func (r *Redrive) send(now task.Instant, undecided int) Step {
 	left := r.WaveSize - r.WaveSent - undecided
 	if r.Plan.Rate <= 0 {
@@ -141,8 +141,8 @@ func (r *Redrive) begin(n int, now task.Instant) error {
 	return nil
 }
 
-// Decided records decided items of the wave, up to the number last, in every state: a runner finishes its sends
-// after a pause or a cancellation. The end of the wave begins its observation.
+// Decided records decided items of the wave, up to the number last, in every state: a runner finishes its sends after
+// a pause or a cancellation. The end of the wave begins its observation.
 func (r *Redrive) Decided(items, last int, now task.Instant) error {
 	if items <= 0 && last <= r.Behind {
 		return nil

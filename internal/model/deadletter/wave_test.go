@@ -99,7 +99,6 @@ func (i *incident) send(n int) {
 	i.must(i.r.Decided(n-undecided, i.sent, i.now))
 }
 
-// settle decides the items of unknown outcome.
 func (i *incident) settle(as model.ItemState) {
 	n := i.outcome.Unknown
 	i.outcome.Unknown = 0
