@@ -78,7 +78,6 @@ func respond(r *http.Request, status int, kind string, body io.Reader) *http.Res
 		Body: io.NopCloser(body), Request: r}
 }
 
-// silence sends nothing until the client stops.
 type silence struct {
 	ctx   context.Context
 	stage *stage
@@ -100,7 +99,6 @@ func (s *stage) dial(t *testing.T) *tasker.Client {
 	return c
 }
 
-// said is an event as a server writes it.
 func said(id, kind string) string {
 	return "id: " + id + "\nevent: " + kind + "\ndata: {\"id\":\"" + id + "\",\"type\":\"" + kind + "\"}\n\n"
 }

@@ -74,7 +74,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// serverURL returns rawURL without a trailing slash.
 func serverURL(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	switch {

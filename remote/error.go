@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// problem is the RFC 9457 problem document of the server.
 type problem struct {
 	Title  string          `json:"title"`
 	Detail string          `json:"detail"`

@@ -23,7 +23,6 @@ const eventSilence = 45 * time.Second
 // maxEventBytes bounds a line of a stream and the data of an event, so that a faulty server cannot fill the memory.
 const maxEventBytes = 1 << 20
 
-// errSilent is the cause that ends a silent stream.
 var errSilent = errors.New("the stream of events has been silent for " + eventSilence.String())
 
 // StreamEvents ends a broken stream by two clocks: RequestTimeout until its header arrives, then eventSilence between
@@ -64,7 +63,6 @@ func (b *httpBackend) StreamEvents(ctx context.Context, f tasker.EventFilter) it
 	}
 }
 
-// silent returns errSilent if the stream ended for silence, and err otherwise.
 func silent(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
@@ -131,7 +129,6 @@ func eventQuery(f tasker.EventFilter) url.Values {
 	return q
 }
 
-// eventReader parses a stream of server-sent events.
 type eventReader struct {
 	lines *bufio.Reader
 	alive func() // called on every received line
@@ -159,7 +156,6 @@ func (r *eventReader) next() ([]tasker.Event, error) {
 	return batch, nil
 }
 
-// event reads one event, up to a blank line.
 func (r *eventReader) event() (tasker.Event, error) {
 	var data []byte
 	for {

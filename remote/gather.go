@@ -24,12 +24,12 @@ type gatherer[T, R any] struct {
 	weigh     func(*T) int
 	lanes     int // requests in flight, at most
 	widenAt   int // items waiting that open another lane
-	maxItems  int // of one request
+	maxItems  int
 	maxWeight int // of one request, unless a single item weighs more
 
 	mu    sync.Mutex
 	queue []*waiter[T, R]
-	busy  int // lanes in use
+	busy  int
 }
 
 type waiter[T, R any] struct {

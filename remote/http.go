@@ -40,7 +40,7 @@ type httpBackend struct {
 	submits *gatherer[tasker.TaskRequest, tasker.TaskReceipt]
 
 	mu      sync.Mutex
-	settles map[uuid.UUID]*gatherer[protocol.StepResult, protocol.SettleAnswer] // by worker
+	settles map[uuid.UUID]*gatherer[protocol.StepResult, protocol.SettleAnswer]
 }
 
 var _ protocol.Backend = (*httpBackend)(nil)
@@ -66,10 +66,8 @@ type call struct {
 	wait   time.Duration // how long the request asks the server to wait
 }
 
-// Address is the address of the server.
 func (b *httpBackend) Address() string { return b.base }
 
-// Call serves packages that add a part of the API; see tasker.Client.
 func (b *httpBackend) Call(ctx context.Context, r tasker.Request, out any) error {
 	return b.do(ctx, call{verb: r.Verb, method: r.Method, path: r.Path, query: r.Query, body: r.Body}, out)
 }
@@ -184,7 +182,6 @@ func readLimited(resp *http.Response, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// tooLong has the cause ErrTooLong, which distinguishes a long response from a refused request with the same code.
 func tooLong(limit int64) error {
 	e := tasker.Errorf(tasker.CodeTooLarge, "the answer is longer than %d bytes", limit)
 	e.Hint = "ask for a smaller page, or raise Options.MaxResponseBytes"

@@ -31,14 +31,12 @@ func (b *httpBackend) SendLargeResult(ctx context.Context, worker uuid.UUID, lea
 		wait: time.Duration(len(result)/slowest) * time.Second})
 }
 
-// LargeParentResult returns a stream; see open.
 func (b *httpBackend) LargeParentResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, parent string,
 ) (io.ReadCloser, error) {
 	return b.open(ctx, call{verb: "read a large result", method: http.MethodGet, token: lease.Token,
 		path: leasePath(worker, lease.StepUUID, "parent_results/"+url.PathEscape(parent))})
 }
 
-// LargeResult returns a stream; see open.
 func (b *httpBackend) LargeResult(ctx context.Context, task, step uuid.UUID) (io.ReadCloser, error) {
 	return b.open(ctx, call{verb: "read a large result", method: http.MethodGet,
 		path: "/v1/tasks/" + task.String() + "/workflow_steps/" + step.String() + "/large_result"})

@@ -23,13 +23,11 @@ func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]tasker.Step,
 	return steps, nil
 }
 
-// Step returns the whole result.
 func (b *httpBackend) Step(ctx context.Context, task, step uuid.UUID) (*tasker.Step, error) {
 	return fetch[tasker.Step](ctx, b, call{verb: "get step", method: http.MethodGet,
 		path: stepsPath(task) + "/" + step.String()})
 }
 
-// StepLogs returns the last attempt first.
 func (b *httpBackend) StepLogs(ctx context.Context, task, step uuid.UUID) ([]tasker.AttemptLog, error) {
 	var logs []tasker.AttemptLog
 	err := b.do(ctx, call{verb: "list logs", method: http.MethodGet,

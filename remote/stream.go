@@ -62,7 +62,6 @@ type streamBody struct {
 	patience time.Duration
 }
 
-// Read is bounded by the request's timeout.
 func (s *streamBody) Read(p []byte) (int, error) {
 	s.timer.Reset(s.patience)
 	n, err := s.ReadCloser.Read(p)
@@ -70,7 +69,6 @@ func (s *streamBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close also ends the request.
 func (s *streamBody) Close() error {
 	s.timer.Stop()
 	err := s.ReadCloser.Close()

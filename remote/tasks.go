@@ -81,7 +81,6 @@ func relocate(e *tasker.Error, i int) {
 	}
 }
 
-// Task may return an unsettled task early: the server cuts a wait to its limit.
 func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
 	c := call{verb: "get task", method: http.MethodGet, path: "/v1/tasks/" + id.String()}
 	if wait > 0 {
@@ -91,7 +90,6 @@ func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration
 	return fetch[tasker.Task](ctx, b, c)
 }
 
-// Tasks returns one page.
 func (b *httpBackend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskPage, error) {
 	q := query.Values{}
 	for _, s := range f.States {
@@ -115,13 +113,11 @@ func (b *httpBackend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.T
 		query: url.Values(q)})
 }
 
-// TaskHistory returns the history of a task.
 func (b *httpBackend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
 	return fetch[tasker.TaskHistory](ctx, b, call{verb: "get task history", method: http.MethodGet,
 		path: "/v1/tasks/" + id.String() + "/history"})
 }
 
-// ExplainTask returns the server's explanation.
 func (b *httpBackend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explanation, error) {
 	return fetch[tasker.Explanation](ctx, b, call{verb: "explain task", method: http.MethodGet,
 		path: "/v1/tasks/" + id.String() + "/explain"})

@@ -15,7 +15,6 @@ func (b *httpBackend) RegisterTemplate(ctx context.Context, src tasker.TemplateS
 		body: src})
 }
 
-// Templates returns one page.
 func (b *httpBackend) Templates(ctx context.Context, f tasker.TemplateFilter) (*tasker.TemplatePage, error) {
 	q := query.Values{}
 	q.Set("namespace_name", f.Namespace)
@@ -27,7 +26,6 @@ func (b *httpBackend) Templates(ctx context.Context, f tasker.TemplateFilter) (*
 	})
 }
 
-// Template returns one version.
 func (b *httpBackend) Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error) {
 	if namespace == "" {
 		namespace = "default" // a path cannot omit a segment

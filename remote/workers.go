@@ -25,7 +25,6 @@ func (b *httpBackend) RegisterWorker(ctx context.Context, reg protocol.WorkerReg
 	})
 }
 
-// Workers reads all pages.
 func (b *httpBackend) Workers(ctx context.Context) ([]protocol.WorkerInfo, error) {
 	var all []protocol.WorkerInfo
 	q := query.Values{}
@@ -47,7 +46,6 @@ func (b *httpBackend) Workers(ctx context.Context) ([]protocol.WorkerInfo, error
 	}
 }
 
-// Worker returns one worker.
 func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
 	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet,
 		path: "/internal/workers/" + id.String()})
@@ -68,19 +66,16 @@ func actBody(act protocol.WorkerAct, actor string) map[string]any {
 	return body
 }
 
-// ResumeWorker revokes a drain.
 func (b *httpBackend) ResumeWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost,
 		path: workerPath(act.WorkerID, "resume"), body: actBody(act, "resumed_by")})
 }
 
-// CordonWorker stops the intake of a worker.
 func (b *httpBackend) CordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "cordon worker", method: http.MethodPost,
 		path: workerPath(act.WorkerID, "cordon"), body: actBody(act, "cordoned_by")})
 }
 
-// UncordonWorker reverts a cordon.
 func (b *httpBackend) UncordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "uncordon worker", method: http.MethodPost,
 		path: workerPath(act.WorkerID, "uncordon"), body: actBody(act, "uncordoned_by")})
@@ -94,7 +89,6 @@ func (b *httpBackend) Poll(ctx context.Context, req protocol.PollRequest) (*prot
 	})
 }
 
-// Start begins assigned steps.
 func (b *httpBackend) Start(ctx context.Context, req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 	var out struct {
 		Leases []protocol.LeaseAnswer `json:"leases"`
@@ -109,21 +103,18 @@ func (b *httpBackend) Start(ctx context.Context, req protocol.StartRequest) ([]p
 	return out.Leases, nil
 }
 
-// Progress reports progress and renews the lease.
 func (b *httpBackend) Progress(ctx context.Context, report protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
 	return fetch[protocol.LeaseAnswer](ctx, b, call{
 		verb: "report progress", method: http.MethodPost, path: workerPath(report.WorkerID, "progress"), body: report,
 	})
 }
 
-// Heartbeat renews leases.
 func (b *httpBackend) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 	return fetch[protocol.HeartbeatResponse](ctx, b, call{
 		verb: "heartbeat", method: http.MethodPost, path: workerPath(beat.WorkerID, "heartbeat"), body: beat,
 	})
 }
 
-// Drain ends the intake of a worker.
 func (b *httpBackend) Drain(ctx context.Context, act protocol.WorkerAct) (*protocol.DrainResponse, error) {
 	resp, err := fetch[protocol.DrainResponse](ctx, b, call{
 		verb: "drain worker", method: http.MethodPost, path: workerPath(act.WorkerID, "drain"), body: actBody(act,

@@ -38,7 +38,6 @@ func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) 
 
 type differ []model.Change
 
-// at is a JSON pointer; "" is the whole payload.
 func (d *differ) add(at string, before, after []byte) {
 	if at == "" {
 		at = "payload"

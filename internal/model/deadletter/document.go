@@ -14,12 +14,11 @@ import (
 
 // A patch cuts into the bytes of a document, so that all else keeps its digits, escapes and space.
 
-// part is a member of an object or an element of an array.
 type part struct {
 	name  string // of a member, as text returns it
 	from  int    // offset of the part
 	value int    // offset of its value
-	end   int    // offset behind its value
+	end   int
 }
 
 func (p part) of(doc []byte) []byte { return doc[p.value:p.end] }
@@ -64,7 +63,6 @@ func text(quoted []byte) string {
 	return string(c.out[1 : len(c.out)-1])
 }
 
-// said decodes a text for people.
 func said(text string) string {
 	var s string
 	if strings.IndexByte(text, '\\') < 0 || json.Unmarshal([]byte(`"`+text+`"`), &s) != nil {

@@ -15,8 +15,8 @@ import (
 const (
 	MaxPatch   = 256 << 10 // bytes
 	MaxHeaders = 100
-	MaxKey     = 32 << 10 // bytes of a key or the value of a header
-	MaxPayload = 16 << 20 // bytes of an edited payload
+	MaxKey     = 32 << 10
+	MaxPayload = 16 << 20
 )
 
 // Validate returns the problems that do not depend on the content, at JSON pointers within the edit. An edit that
@@ -127,7 +127,6 @@ func (e *Edit) headers(list []Header) []Header {
 	return out
 }
 
-// patchOp is an operation of a JSON patch (RFC 6902), with texts as text returns them.
 type patchOp struct {
 	op         string
 	path, from string
@@ -137,7 +136,6 @@ type patchOp struct {
 // MaxOperations bounds the operations of a JSON patch.
 const MaxOperations = 100
 
-// patchProblems finds problems that do not depend on the document.
 func patchProblems(patch []byte) (ops []patchOp, list problems) {
 	for i, p := range parts(patch, pointer.Start(patch, 0)) {
 		if i >= MaxOperations { // counted, but not read
@@ -186,7 +184,6 @@ func (op *patchOp) read(doc []byte, at string, list *problems) {
 	list.when(needsValue && op.value == nil, at+"/value", "is missing")
 }
 
-// pointer returns a JSON pointer, or adds its problem.
 func (p *problems) pointer(at string, value []byte) string {
 	if kindOf(value) != '"' {
 		p.when(value == nil, at, "is missing")
@@ -313,7 +310,6 @@ func remove(doc []byte, path string) ([]byte, string) {
 	return change(doc, path, func(part) ([]byte, bool) { return nil, false })
 }
 
-// change also removes other members of the name.
 func change(doc []byte, path string, with func(part) ([]byte, bool)) ([]byte, string) {
 	at, name, fault := container(doc, path)
 	if fault != "" {

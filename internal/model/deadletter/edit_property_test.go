@@ -12,10 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// node is a document with the space around its parts.
 type node struct {
 	leaf        string
-	open, close string // with the space inside
+	open, close string
 	entries     []entry
 }
 
@@ -23,7 +22,7 @@ type node struct {
 type entry struct {
 	before string
 	key    string // index of spellings
-	name   string // with the colon
+	name   string
 	value  *node
 }
 
@@ -96,7 +95,6 @@ func (n *node) last(key string) int {
 	return -1
 }
 
-// put replaces part i, nil removes it, and other members of its name.
 func (n *node) put(i int, value *node) {
 	one := n.entries[i]
 	var out []entry

@@ -87,7 +87,6 @@ func TestApplyKeepsEscapes(t *testing.T) {
 	}
 }
 
-// patched takes "" for a refused patch.
 func patched(t *testing.T, doc, patch, want string) {
 	t.Helper()
 	e := deadletter.Edit{Patch: []byte(patch)}

@@ -14,17 +14,17 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventGroupNew     EventKind = "group.new"        // its first failure
+	EventGroupNew     EventKind = "group.new"
 	EventRegression   EventKind = "group.regression" // it was resolved and has failed since
 	EventBurst        EventKind = "group.burst"      // it fails much more often than usual
-	EventGroupState   EventKind = "group.state"      // an operator, or a bound of ignoring, changed its state
-	EventRedrive      EventKind = "redrive.state"    // entered a state, draft included
-	EventReplay       EventKind = "replay.state"     // entered a state, draft included
-	EventLost         EventKind = "source.lost"      // a source cannot be read
-	EventFound        EventKind = "source.found"     // a lost source is read again
-	EventRetrying     EventKind = "letter.retrying"  // a policy is about to send letters back
-	EventRetried      EventKind = "letter.retried"   // a policy has sent letters back, or failed to
-	EventDiscarded    EventKind = "letter.discarded" // a policy or an operator has discarded letters
+	EventGroupState   EventKind = "group.state"
+	EventRedrive      EventKind = "redrive.state"
+	EventReplay       EventKind = "replay.state"
+	EventLost         EventKind = "source.lost"
+	EventFound        EventKind = "source.found"
+	EventRetrying     EventKind = "letter.retrying"
+	EventRetried      EventKind = "letter.retried" // a policy has sent letters back, or failed to
+	EventDiscarded    EventKind = "letter.discarded"
 	EventOutageOpened EventKind = "outage.opened"
 	EventOutageClosed EventKind = "outage.closed"
 	EventPauseBegun   EventKind = "pause.begun"
@@ -68,30 +68,24 @@ type Event struct {
 	At        task.Instant `json:"at"`
 	// Object is the ID of the group, redrive or replay, or the name of the source, also for letters.
 	Object string `json:"object"`
-	// From and To are states; From is "" for a new object.
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
+	From   string `json:"from,omitempty"`
+	To     string `json:"to,omitempty"`
 	// Cause is an act, or the reason of a halt, loss or failure; cut to MaxCause.
 	Cause string `json:"cause,omitempty"`
 
-	// of a group
-
 	Title    string  `json:"title,omitempty"`
-	Where    string  `json:"where,omitempty"` // handler or source
+	Where    string  `json:"where,omitempty"`
 	Failures int64   `json:"failures,omitempty"`
 	Hour     int64   `json:"hour,omitempty"`  // of a burst: failures of the current clock hour
 	Usual    float64 `json:"usual,omitempty"` // of a burst: hourly mean of the day before
 
-	// of a redrive
-
 	Total   int `json:"total,omitempty"`
-	Decided int `json:"decided,omitempty"` // items that have a result
+	Decided int `json:"decided,omitempty"`
 	Wave    int `json:"wave,omitempty"`
 	// Counts read every item, so they are nil during a wave.
 	Counts *model.ItemCounts `json:"counts,omitempty"`
 
 	Replay *ReplayNews `json:"replay,omitempty"`
-	// Object is the outage's UUID, Where the handler.
 	Outage *OutageNews `json:"outage,omitempty"`
 	// Object is the pause's target in words, Cause the reason.
 	Pause *PauseNews `json:"pause,omitempty"`
@@ -102,7 +96,7 @@ type Event struct {
 	Schedule *ScheduleNews `json:"schedule,omitempty"`
 	// Total is the number of letters, Where their origin, Title the DiscardKind, Cause the reason or error of the
 	// first.
-	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
+	First []EventLetter `json:"first,omitempty"`
 }
 
 // OutageNews is the outage of an event.
@@ -121,7 +115,7 @@ type PauseNews struct {
 	Name         string       `json:"name,omitempty"`
 	Capabilities []string     `json:"capabilities,omitempty"`
 	By           string       `json:"by"`
-	At           task.Instant `json:"at"` // when it began
+	At           task.Instant `json:"at"`
 	Until        task.Instant `json:"until,omitempty"`
 	EndedBy      string       `json:"ended_by,omitempty"`
 }
@@ -136,11 +130,11 @@ type ApprovalNews struct {
 
 // ScheduleNews reports times of a schedule, with or without tasks.
 type ScheduleNews struct {
-	Kind   string       `json:"kind,omitempty"`   // of a firing
+	Kind   string       `json:"kind,omitempty"`
 	Reason string       `json:"reason,omitempty"` // of missed times
 	First  task.Instant `json:"first"`
 	Last   task.Instant `json:"last"`
-	Tasks  []string     `json:"tasks,omitempty"` // up to MaxEventLetters of them
+	Tasks  []string     `json:"tasks,omitempty"`
 }
 
 // ReplayNews is the replay of an event.
@@ -244,8 +238,7 @@ const (
 	newsAge = time.Hour
 	// A burst has at least burstLeast failures in a clock hour, and burstFactor times the usual number.
 	burstLeast, burstFactor = 50, 10
-	// burstDay is the period of the usual mean, and burstPause the least time between bursts.
-	burstDay, burstPause = 24 * time.Hour, 6 * time.Hour
+	burstDay, burstPause    = 24 * time.Hour, 6 * time.Hour
 )
 
 // First reports the first failure of a group once, unless it is older than newsAge or the group is merged.

@@ -13,12 +13,11 @@ import (
 
 // Explanation says in sentences how a letter or a redrive came to its state, and what changes it.
 type Explanation struct {
-	Summary string   // one sentence
+	Summary string
 	Why     []string // the most important first
-	Next    string   // what would change the state
+	Next    string
 }
 
-// maxQuoted bounds a quoted error message, in bytes.
 const maxQuoted = 200
 
 // ExplainLetter explains a letter. s is nil for a removed source, p for an origin without a policy.

@@ -20,10 +20,8 @@ type GroupID int64
 
 // Ignore bounds how long a group is ignored. The first bound opens the group; zero fields set none.
 type Ignore struct {
-	Until task.Instant
-	// Count is a number of failures since then.
-	Count int64
-	// PerHour is a number of failures within one clock hour.
+	Until   task.Instant
+	Count   int64
 	PerHour int64
 }
 
@@ -36,20 +34,20 @@ type Group struct {
 
 	State      model.GroupState
 	StateAt    task.Instant
-	ResolvedIn string // the version that should have the fix
+	ResolvedIn string
 	Ignore     Ignore
 	// IgnoredFrom is the number of failures when it was ignored.
 	IgnoredFrom int64
 	Regression  bool // it was resolved and has failed since
 	Regressions int
-	ResolvedAt  task.Instant // last time
+	ResolvedAt  task.Instant
 	// OpenFor is the total unresolved time in microseconds.
 	OpenFor     int64
 	Resolutions int
-	OpenedAt    task.Instant // last time
+	OpenedAt    task.Instant
 
 	Owner   string
-	Runbook string // URL
+	Runbook string
 	DueAt   task.Instant
 	// MergedInto is the group that counts this one's failures as its own; 0: none.
 	MergedInto GroupID
@@ -58,15 +56,15 @@ type Group struct {
 	Before GroupID
 
 	ToldAt  task.Instant // when its first failure was reported; 0: not yet
-	BurstAt task.Instant // of the last burst
+	BurstAt task.Instant
 
 	FirstAt, LastAt task.Instant
-	Failures        int64 // in all
+	Failures        int64
 	// Shown are the failures of groups merged into it. They are not in its row: set them before a decision about a
 	// group that is ignored up to a count.
 	Shown       int64
 	OpenLetters int64 // open or scheduled now
-	OpenCases   int64 // pending now
+	OpenCases   int64
 
 	Notes   int
 	Version int64
@@ -85,7 +83,7 @@ type Note struct {
 
 // Hour counts the failures of one clock hour.
 type Hour struct {
-	At       task.Instant // its beginning
+	At       task.Instant
 	Failures int64
 }
 
@@ -109,7 +107,7 @@ type Delta struct {
 	Failures    int64
 	OpenLetters int64
 	OpenCases   int64
-	At          task.Instant // of the latest failure
+	At          task.Instant
 }
 
 // GroupOf is the same in every process.
@@ -135,7 +133,6 @@ func groupOfKey(namespace, key string) GroupID {
 	return max(id, 1) // 0 is no group
 }
 
-// String returns 16 hexadecimal digits.
 func (id GroupID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
 
 // ParseGroupID reads the form of GroupID.String: 16 lower-case hexadecimal digits, not all 0.

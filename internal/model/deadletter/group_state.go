@@ -80,8 +80,8 @@ type GroupEvent string
 // The events of groups.
 const (
 	NoEvent     GroupEvent = ""
-	Regressed   GroupEvent = "regression"   // it was resolved
-	IgnoreEnded GroupEvent = "ignore_ended" // an ignored group reached a bound
+	Regressed   GroupEvent = "regression"
+	IgnoreEnded GroupEvent = "ignore_ended"
 )
 
 // Failed applies failures, which g.Failures already includes; hour counts those of the current clock hour. It opens a

@@ -163,7 +163,7 @@ func TestGroupIgnoresWhatItShows(t *testing.T) {
 		t.Errorf("with another one it is ignored from %d", g.IgnoredFrom)
 	}
 	g.ShowsNoMore(other)
-	g.Shown = 7 // 4 more
+	g.Shown = 7
 	if e := g.Failed(deadletter.Delta{Failures: 0, At: now + 1}, 0, now); e != deadletter.NoEvent {
 		t.Errorf("after 4 failures: %q", e)
 	}

@@ -96,8 +96,7 @@ type canonicaliser struct {
 	out []byte
 	// exact keeps halves of surrogate pairs apart. canonicalJSON does not: its hashes are stored, so its output
 	// cannot change.
-	exact bool
-	// spans are the members of the open objects; sorted is a buffer for one of them.
+	exact  bool
 	spans  []span
 	sorted []byte
 }
@@ -246,7 +245,7 @@ func (c *canonicaliser) escape() rune {
 }
 
 func (c *canonicaliser) unit() rune {
-	n, _ := strconv.ParseUint(string(c.in[c.at:c.at+4]), 16, 32) // the document is valid
+	n, _ := strconv.ParseUint(string(c.in[c.at:c.at+4]), 16, 32)
 	c.at += 4
 	return rune(n)
 }

@@ -10,7 +10,6 @@ import (
 
 // Intake turns a source's messages into tasks instead of letters. Its texts are values: see ParseValue.
 type Intake struct {
-	// TaskType names a handler, Template a template. Exactly one is given.
 	TaskType        string `json:"task_type,omitempty"`
 	Template        string `json:"template,omitempty"`
 	TemplateVersion string `json:"template_version,omitempty"` // a constant; "" is the newest
@@ -26,7 +25,7 @@ type Intake struct {
 	CorrelationID string `json:"correlation_id,omitempty"`
 	// Delay postpones the task: a constant duration such as 30s, or seconds in the message.
 	Delay string      `json:"delay,omitempty"`
-	Input IntakeInput `json:"input,omitempty"` // "" is InputPayload
+	Input IntakeInput `json:"input,omitempty"`
 	// MaxRetries and Timeout need TaskType; nil and 0 take the defaults of the priority.
 	MaxRetries *int          `json:"max_retries,omitempty"`
 	Timeout    time.Duration `json:"timeout,omitempty"`
@@ -53,8 +52,8 @@ const (
 	MaxIntakeRetries = 1000
 	MaxIntakeTimeout = task.MaxDelay
 	MaxIntakeTags    = 32
-	maxValue         = 1024 // bytes of a value
-	maxValueParts    = 32   // parts of a JSON pointer
+	maxValue         = 1024
+	maxValueParts    = 32
 )
 
 // ValueFrom is the origin of a value.
@@ -63,8 +62,8 @@ type ValueFrom string
 // Where values come from.
 const (
 	FromNowhere ValueFrom = ""
-	FromText    ValueFrom = "text"    // the text itself
-	FromPayload ValueFrom = "payload" // at a JSON pointer
+	FromText    ValueFrom = "text"
+	FromPayload ValueFrom = "payload"
 	FromHeader  ValueFrom = "header"
 	FromMessage ValueFrom = "message" // a field of the message: id, key or queue
 )
@@ -72,7 +71,7 @@ const (
 // Value is a parsed value of an intake.
 type Value struct {
 	From ValueFrom
-	Text string // constant, pointer or name
+	Text string
 }
 
 // ParseValue reads a value: /... is a JSON pointer into the payload, header:NAME a header, and message:id,

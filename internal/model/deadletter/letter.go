@@ -14,7 +14,7 @@ type Header struct {
 
 // Content is the original or the edited form of a letter, as it is sent back.
 type Content struct {
-	Key     []byte // nil: none
+	Key     []byte
 	Headers []Header
 	Payload []byte
 }
@@ -39,8 +39,7 @@ type Letter struct {
 	// Format is the convention in which the message reported its failure; "raw" for an unknown one.
 	Format string
 	// Position identifies the message on its broker; "" if the broker has none.
-	Position string
-	// MessageID is from the sender; "" for none.
+	Position  string
 	MessageID string
 	EventType string
 	// Identity recognises a repeated delivery: that of the latest death from the letter's own source, in which it is
@@ -50,22 +49,19 @@ type Letter struct {
 	Canonical string
 
 	State   model.LetterState
-	StateAt task.Instant // when it entered the state
-	Due     task.Instant // of a scheduled letter
-	Reason  string       // why it was discarded, or left to an operator
-	Redrive task.ID      // the current or last redrive; zero for none
-	PurgeAt task.Instant // when it will be deleted; 0: never
+	StateAt task.Instant
+	Due     task.Instant
+	Reason  string // why it was discarded, or left to an operator
+	Redrive task.ID
+	PurgeAt task.Instant
 
-	// Group is that of its latest occurrence.
-	Group GroupID
-	// Failure and Handler describe the latest occurrence.
+	Group   GroupID
 	Failure failure.Report
 	Handler string // the consumer; "" if unknown
 	Stack   string
-	// Details are further facts about the latest occurrence.
 	Details []Detail
 
-	Occurrences int // times that it died
+	Occurrences int
 	Attempts    int // attempts of its consumers, in all
 	// Replays is the number of its last send that arrived or was abandoned.
 	Replays int
@@ -81,7 +77,7 @@ type Letter struct {
 	Parked bool
 
 	FirstAt    task.Instant // first death, by the message; else the capture
-	LastAt     task.Instant // when it died last
+	LastAt     task.Instant
 	CapturedAt task.Instant
 
 	Original Content
@@ -92,7 +88,7 @@ type Letter struct {
 	// Undecoded says why the message could not be decoded.
 	Undecoded string
 
-	Version int64 // incremented by every change
+	Version int64
 }
 
 // Detail is a further fact about a failure.
@@ -143,7 +139,7 @@ type Alias struct {
 // Occurrence is one death of a letter.
 type Occurrence struct {
 	Letter   task.ID
-	No       int // from 1
+	No       int
 	At       task.Instant
 	Group    GroupID
 	Failure  failure.Report

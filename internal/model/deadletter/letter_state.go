@@ -22,7 +22,6 @@ const (
 // MaxReason bounds a reason, in bytes.
 const MaxReason = 2000
 
-// hints say how to proceed with a letter whose state refuses an act.
 var hints = map[model.LetterState]string{
 	model.LetterRedriving: "wait until it is sent, or until its send has failed",
 	model.LetterRedriven:  "it opens again if it comes back; restore it to send it once more",

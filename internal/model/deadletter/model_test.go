@@ -16,7 +16,7 @@ import (
 // operators.
 type world struct {
 	letters []*deadletter.Letter
-	sends   []*deadletter.Send // one for each letter
+	sends   []*deadletter.Send
 	items   []deadletter.Item
 	redrive *deadletter.Redrive
 	now     task.Instant
@@ -158,7 +158,6 @@ func (m *world) silence(i int) {
 	}
 }
 
-// settle sends an item and records the outcome; it may die before the record.
 func (m *world) settle(t *rapid.T, i int) {
 	s := m.sends[i]
 	switch rapid.IntRange(0, 6).Draw(t, "outcome") {

@@ -25,9 +25,9 @@ const (
 	MaxWave    = 100_000
 	MaxFactor  = 100
 	MaxObserve = 24 * time.Hour
-	MinRate    = 0.001 // per second
+	MinRate    = 0.001
 	MaxRate    = 1e6
-	MaxItems   = 1_000_000 // of a redrive
+	MaxItems   = 1_000_000
 	minShare   = 0.0001
 )
 

@@ -24,12 +24,10 @@ type Policy struct {
 	Multiplier    float64
 	Jitter        float64 // share of the delay, 0 to 1
 	// At is the time of day of ScheduledAt, since midnight UTC.
-	At time.Duration
-	// MaxAge counts from the first death; 0: no bound.
+	At     time.Duration
 	MaxAge time.Duration
 	// OnlyTypes are error types; empty: all.
-	OnlyTypes []string
-	// DiscardTests discards letters with TestPrefix under any strategy.
+	OnlyTypes    []string
 	DiscardTests bool `json:",omitempty"`
 	// CopyRetries copies each letter that the policy sends to the destination with CopySuffix, if that exists.
 	CopyRetries bool               `json:",omitempty"`
@@ -40,9 +38,7 @@ type Policy struct {
 }
 
 const (
-	// TestPrefix begins the message IDs of test events.
 	TestPrefix = "test-"
-	// CopySuffix ends the names of destinations of copies.
 	CopySuffix = "-retry"
 )
 
@@ -62,11 +58,10 @@ type Source struct {
 	Driver    string // name of a driver, or "http" for a reporting program
 	URL       string // of the broker; its secrets are never shown
 	Queue     string // list, stream, queue or topic
-	Format    string // "" detects it
+	Format    string
 	// Targets are allowed destinations besides the origins. An entry that ends in "*" is a prefix; for "http", see
 	// posturl.Target.
-	Targets []string
-	// MaxReplays is the number of sends after which a letter is parked.
+	Targets    []string
 	MaxReplays int
 	// MaxOpen stops capturing at this number of open letters; nothing is dropped. 0: no bound.
 	MaxOpen int

@@ -35,7 +35,7 @@ const (
 	MaxTypes        = 100
 	MaxTargets      = 100
 	MaxOpenLimit    = 100_000_000
-	MaxURL          = 2048 // bytes
+	MaxURL          = 2048
 )
 
 // Verdict is a policy's decision about a letter.
@@ -43,16 +43,16 @@ type Verdict string
 
 // The verdicts.
 const (
-	VerdictSend    Verdict = "send"    // at a time
-	VerdictLeave   Verdict = "leave"   // to an operator
-	VerdictDiscard Verdict = "discard" // for a reason
+	VerdictSend    Verdict = "send"
+	VerdictLeave   Verdict = "leave"
+	VerdictDiscard Verdict = "discard"
 )
 
 // Decision is a verdict with its reason.
 type Decision struct {
 	Verdict Verdict
-	At      task.Instant // of VerdictSend
-	Reason  string       // of other verdicts; "" under a manual policy
+	At      task.Instant
+	Reason  string
 }
 
 // Decide decides about an open letter. chance in [0,1) places the jitter. The first of these applies:
@@ -103,7 +103,7 @@ const (
 	DiscardMaxRetries DiscardKind = "max_retries"
 	DiscardMaxAge     DiscardKind = "max_age"
 	DiscardTestEvent  DiscardKind = "test_event"
-	DiscardManual     DiscardKind = "manual" // by an operator
+	DiscardManual     DiscardKind = "manual"
 )
 
 // KindOfDiscard classifies a reason.

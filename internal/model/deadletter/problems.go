@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// problems collects faults, each at a JSON pointer.
 type problems []task.Problem
 
 func (p *problems) add(at, message string) {

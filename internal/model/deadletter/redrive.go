@@ -12,27 +12,27 @@ import (
 // Selection selects items of the inbox. Zero fields restrict nothing.
 type Selection struct {
 	Namespace string
-	Kind      model.Kind // "" selects both
+	Kind      model.Kind
 	IDs       []task.ID
 	Groups    []GroupID
 	Source    string
 	Origin    string
-	Template  string // of cases: name of the template
+	Template  string
 	// State selects letters, and pending cases for Open; "" selects all states.
 	State model.LetterState
-	Type  string // error type
+	Type  string
 	// Text is a literal part of an error message or payload.
 	Text string
 	// HeaderName selects letters with that header, with that value if HeaderValue is set.
 	HeaderName, HeaderValue string
-	After                   task.Instant // last death at or after
-	Before                  task.Instant // last death before
-	FirstAfter              task.Instant // first death or opening of the case at or after
-	FirstBefore             task.Instant // first death or opening of the case before
+	After                   task.Instant
+	Before                  task.Instant
+	FirstAfter              task.Instant
+	FirstBefore             task.Instant
 	MinReplays              int
 	// Replayed selects by earlier replays; for cases, also under an earlier case.
 	Replayed  *bool
-	Retryable *bool // whether a retry may help
+	Retryable *bool
 	Parked    *bool
 	// Reason and the current TaskState select cases only.
 	Reason    task.CaseReason
@@ -44,11 +44,11 @@ type Selection struct {
 
 // Plan sets the items of a redrive, its waves, and the replays of tasks.
 type Plan struct {
-	Canary  int           // size of the first wave
-	Factor  float64       // growth from wave to wave
-	Largest int           // size of the largest wave
-	Observe time.Duration // after each wave
-	Rate    float64       // items per second; 0: unlimited
+	Canary  int
+	Factor  float64
+	Largest int
+	Observe time.Duration
+	Rate    float64 // items per second; 0: unlimited
 	// Limit takes the items with the earliest first deaths. 0: all, but none if more than MaxItems match.
 	Limit int
 	// KeepAttempts leaves failed steps their remaining attempts, at least one.
@@ -96,15 +96,14 @@ type Redrive struct {
 
 	State   model.RedriveState
 	StateAt task.Instant
-	// Resume is the state to which a paused redrive returns.
-	Resume model.RedriveState
-	Halt   string // why it was halted, in a sentence
+	Resume  model.RedriveState
+	Halt    string
 
 	FrozenAt  task.Instant
 	StartedAt task.Instant
 	EndedAt   task.Instant
 
-	Total    int // items
+	Total    int
 	Counts   model.ItemCounts
 	Wave     int // number of the current wave, from 1; 0 before the first
 	WaveSize int
@@ -123,12 +122,12 @@ type Redrive struct {
 // Item is one item of a redrive, numbered in the order of sending.
 type Item struct {
 	Redrive task.ID
-	No      int // from 1
+	No      int
 	Kind    model.Kind
-	ID      task.ID // of the letter or the case
+	ID      task.ID
 	State   model.ItemState
 	Wave    int
-	At      task.Instant // of the state
+	At      task.Instant
 	Message string
 	// Group is that of its return; 0 for none.
 	Group GroupID
@@ -139,7 +138,6 @@ type Item struct {
 // Outcome counts the items of one wave by result.
 type Outcome struct {
 	model.ItemCounts
-	// ByGroup counts returned items by the group of their return.
 	ByGroup map[GroupID]int
 }
 

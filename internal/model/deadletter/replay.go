@@ -16,7 +16,7 @@ type ReplayInto string
 
 // The targets of a replay.
 const (
-	ReplayIntoInbox ReplayInto = "inbox" // letters
+	ReplayIntoInbox ReplayInto = "inbox"
 	ReplayIntoTasks ReplayInto = "tasks"
 )
 
@@ -32,9 +32,8 @@ const (
 // ReplaySpec is an operator's request for a replay.
 type ReplaySpec struct {
 	// Topic is a log of the source's broker: its queue, or an allowed target.
-	Topic string
-	Into  ReplayInto
-	// Intake turns the messages into tasks; nil: the intake of the source does.
+	Topic  string
+	Into   ReplayInto
 	Intake *Intake `json:",omitempty"`
 	// Repeat makes tasks again from messages that already have some, once for each name. "" makes none.
 	Repeat string `json:",omitempty"`
@@ -43,7 +42,7 @@ type ReplaySpec struct {
 	Since, Before task.Instant
 	// FromOffset and ToOffset bound the offsets, ToOffset excluded. nil: no bound.
 	FromOffset, ToOffset *int64
-	Partitions           []int32 // nil: all
+	Partitions           []int32
 	// Key selects messages with that key; nil: all. Headers selects messages with all of these.
 	Key     *string  `json:",omitempty"`
 	Headers []Header `json:",omitempty"`
@@ -52,11 +51,9 @@ type ReplaySpec struct {
 
 // ReplayProgress is the progress of a replay.
 type ReplayProgress struct {
-	Parts  []model.ReplayPart
-	Counts model.ReplayCounts
-	// Why says why it failed or is delayed.
-	Why string
-	// RetryAt is the next try after a delay.
+	Parts   []model.ReplayPart
+	Counts  model.ReplayCounts
+	Why     string
 	RetryAt task.Instant
 	// PacedAt is the time until which the rate is used up.
 	PacedAt            task.Instant
@@ -75,7 +72,7 @@ type Replay struct {
 	Actor, Key, Reason string
 	CreatedAt          task.Instant
 	PurgeAt            task.Instant // when it will be deleted; 0: not ended
-	Version            int64        // of the state, not of progress
+	Version            int64
 }
 
 // Move changes the state; act is the past participle for the refusal.

@@ -12,16 +12,12 @@ import (
 )
 
 const (
-	// MaxRules bounds the rules of a namespace, including splits of groups.
-	MaxRules = 100
-	// MaxRuleText is in bytes.
+	MaxRules    = 100
 	MaxRuleText = 2048
-	// MaxRuleKeys bounds the keys of a rule.
 	MaxRuleKeys = 8
 	// MaxRulePosition bounds both directions.
 	MaxRulePosition = 1_000_000
-	// maxRuleTitle is in bytes.
-	maxRuleTitle = 240
+	maxRuleTitle    = 240
 )
 
 // Rule groups failures instead of their fingerprints. In a namespace the first rule whose condition holds decides.
@@ -31,8 +27,7 @@ type Rule struct {
 	Name      string
 	// Position orders the rules of a namespace, the lowest first, then by name.
 	Position int
-	// When is a boolean expression of Facts.
-	When string
+	When     string
 	// Keys are expressions of Facts: failures with equal values share a group. Without keys all do.
 	Keys []string
 	// Title of the groups; "" derives one from the name and the keys.
@@ -46,9 +41,9 @@ type Rule struct {
 	Since   int64
 	SavedAt task.Instant
 	Actor   string
-	Key     string // name of the API key
+	Key     string
 	Reason  string
-	Removed bool // by this version
+	Removed bool
 	// Cost bounds the cost of its regular expressions for a failure; see rule.Program.Cost.
 	Cost int
 }
@@ -58,7 +53,7 @@ type Facts struct {
 	Kind model.Kind
 	// Failure of a case has its code, if any, also as its type.
 	Failure failure.Report
-	Frame   string // of its stack, as in failure.Print
+	Frame   string
 	Handler string
 	// Source, Origin and Headers belong to a letter, Template and Step to a case.
 	Source   string

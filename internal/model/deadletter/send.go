@@ -32,18 +32,18 @@ const (
 
 // Send is a row of the outbox. Tries keep its number, by which a consumer recognises a second copy.
 type Send struct {
-	Owner task.ID // the letter, or the failure
+	Owner task.ID
 	Kind  SendKind
-	No    int // from 1
+	No    int
 	State SendState
 	// Content is the hash of the payload, see Canonical.
 	Namespace, Source, Destination, Content string
 	MessageID                               string
-	Lineage                                 int          // sends of the letters that the letter continues
-	About                                   task.ID      // the redrive of a letter, zero for a policy; the task of a failure
-	Item                                    int          // number of the redrive's item
-	Turn                                    int64        // the turn of the loop that marked it
-	Began                                   task.Instant // first marked under its number
+	Lineage                                 int     // sends of the letters that the letter continues
+	About                                   task.ID // the redrive of a letter, zero for a policy; the task of a failure
+	Item                                    int
+	Turn                                    int64 // the turn of the loop that marked it
+	Began                                   task.Instant
 	At                                      task.Instant
 	NextAt                                  task.Instant // the next try; 0: none by itself
 	Tries                                   int
@@ -187,14 +187,14 @@ func Lands(destination, origin string) bool {
 
 // The headers of a message that is sent back, which name the send when it dies again.
 const (
-	HeaderLetter  = "tasker-letter"  // ID of the letter
-	HeaderRedrive = "tasker-redrive" // ID of the redrive
+	HeaderLetter  = "tasker-letter"
+	HeaderRedrive = "tasker-redrive"
 	HeaderReplays = "tasker-replays" // number of the send, in decimal; tries keep it
 )
 
 // Headers for consumers that expect those of event platforms.
 const (
-	HeaderRetryCount     = "dlq_retry_count"     // as tasker-replays
+	HeaderRetryCount     = "dlq_retry_count"
 	HeaderOriginalError  = "dlq_original_error"  // the error of the letter, cut to 1 KiB
 	HeaderRetryTimestamp = "dlq_retry_timestamp" // when it was sent back: RFC 3339 with microseconds
 )

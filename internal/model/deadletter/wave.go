@@ -16,9 +16,9 @@ type Act string
 const (
 	ActSend Act = "send" // up to N more items of this wave
 	ActWave Act = "wave" // begin the next wave, of N items; see Apply
-	ActWait Act = "wait" // until a time
-	ActHalt Act = "halt" // for a reason; see Apply
-	ActDone Act = "done" // see Apply
+	ActWait Act = "wait"
+	ActHalt Act = "halt"
+	ActDone Act = "done"
 	ActRest Act = "rest" // nothing until an operator acts
 )
 
@@ -27,7 +27,7 @@ type Step struct {
 	Act    Act
 	N      int
 	Until  task.Instant
-	Reason string // a sentence
+	Reason string
 }
 
 const (
@@ -35,8 +35,7 @@ const (
 	// 999 follow. The end of its observation judges a wave of any size.
 	leastObserved = 5
 	// tick bounds the calls of a runner under a rate: it waits for the tokens of a tick.
-	tick = 100 * time.Millisecond
-	// burst bounds the tokens that a delayed runner catches up on.
+	tick  = 100 * time.Millisecond
 	burst = time.Second
 )
 
@@ -164,7 +163,6 @@ func (r *Redrive) Decided(items, last int, now task.Instant) error {
 	return nil
 }
 
-// violated returns why the outcome of a wave stops the redrive, or "".
 func (s StopRule) violated(o Outcome, ended bool) string {
 	sent := o.Sent + o.Returned + o.Completed
 	share := float64(o.Returned) / float64(max(sent, 1))

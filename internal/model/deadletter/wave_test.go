@@ -21,7 +21,7 @@ type incident struct {
 	outcome deadletter.Outcome
 	fates   map[model.ItemState]int
 	waves   []int
-	sent    int // sent items of any result
+	sent    int
 	log     []string
 }
 
@@ -43,7 +43,6 @@ func (i *incident) must(err error) {
 	}
 }
 
-// run continues until the redrive rests, is done, or until returns true.
 func (i *incident) run(until func() bool) {
 	i.t.Helper()
 	for range 1_000_000 {

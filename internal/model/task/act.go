@@ -4,21 +4,21 @@ package task
 type Act struct {
 	No       int64 // assigned by the store, increasing
 	At       Instant
-	TaskID   ID // zero for an act on no task
-	StepID   ID // zero unless the act is on a step
-	CaseID   ID // zero unless the act is on a case
+	TaskID   ID
+	StepID   ID
+	CaseID   ID
 	WorkerID ID
 	// Namespace and Template are "" without a task or template.
 	Namespace   string
 	Template    string
 	Kind        string
 	Actor       string // the name as claimed
-	Auth        Auth   // how the actor was authenticated
+	Auth        Auth
 	Key         string // API key; "" unless Auth is AuthKey
 	Reason      string
 	From        string
 	To          string
-	Data        []byte // JSON: the operator's input
+	Data        []byte
 	DataOmitted bool
 	Opened      bool
 	// Unread names the unreadable part of the row.
@@ -35,7 +35,6 @@ const (
 	ActUseKey           = "use_key"
 	ActDetectStaleness  = "detect_staleness"
 
-	// ActSeeSensitive is a look at sensitive values.
 	ActSeeSensitive = "see_sensitive"
 
 	ActPause  = "pause"
@@ -56,7 +55,7 @@ type Auth string
 
 // The ways of authentication; "" for acts of older versions.
 const (
-	AuthKey    Auth = "key"    // by an API key
+	AuthKey    Auth = "key"
 	AuthNone   Auth = "none"   // the server has no keys, or runs inside its caller
 	AuthSystem Auth = "system" // Tasker is the actor
 )

@@ -67,8 +67,7 @@ func (s *Step) Learn(h Holding) bool {
 // its memory. Tokens of the store count from 1 within a step.
 const (
 	firstTimeToken = int64(1) << 50 // in 2005
-	// maxTokenAge bounds the age of a usable lease.
-	maxTokenAge = 30 * 24 * time.Hour
+	maxTokenAge    = 30 * 24 * time.Hour
 )
 
 // CountedToken reports whether the store granted a token.

@@ -10,7 +10,7 @@ const (
 	Running      Outcome = "running"
 	Completed    Outcome = "completed"
 	Failed       Outcome = "failed"
-	TimedOut     Outcome = "timed_out"     // the step's time-out
+	TimedOut     Outcome = "timed_out"
 	LeaseExpired Outcome = "lease_expired" // the worker died or stopped renewing
 	NotStarted   Outcome = "not_started"   // assigned, but never begun
 	Released     Outcome = "released"      // given back, without a charge
@@ -32,23 +32,21 @@ type Attempt struct {
 	AssignedAt Instant
 	StartedAt  Instant
 	FinishedAt Instant
-	After      StepState // the state of the step afterwards
+	After      StepState
 	Failure    *Failure
 	Unread     string
-	// DefID is the step's; older attempts have none.
-	DefID int64
+	DefID      int64
 }
 
 // Failure is the worker's report of a failed attempt.
 type Failure struct {
-	Type         string `json:"error_type,omitempty"`
-	Message      string `json:"message"`
-	Stack        string `json:"stack_trace,omitempty"`
-	Code         string `json:"code,omitempty"`
-	HTTPStatus   int    `json:"http_status,omitempty"`
-	ResponseBody string `json:"response_body,omitempty"`
-	Retryable    bool   `json:"retryable"`
-	// Class is "" if not reported; see ClassOf.
+	Type         string        `json:"error_type,omitempty"`
+	Message      string        `json:"message"`
+	Stack        string        `json:"stack_trace,omitempty"`
+	Code         string        `json:"code,omitempty"`
+	HTTPStatus   int           `json:"http_status,omitempty"`
+	ResponseBody string        `json:"response_body,omitempty"`
+	Retryable    bool          `json:"retryable"`
 	Class        failure.Class `json:"class,omitempty"`
 	RetryAfterMS int64         `json:"retry_after_ms,omitempty"`
 	Details      []byte        `json:"details,omitempty"`

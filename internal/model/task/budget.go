@@ -26,7 +26,6 @@ func (l ClassLimits) Of(c failure.Class) *int {
 
 // Budget is the number of attempts of a step.
 type Budget struct {
-	// Attempts includes the first attempt.
 	Attempts int
 	// Chosen means set for this step, not its priority's default.
 	Chosen bool

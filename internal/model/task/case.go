@@ -14,11 +14,11 @@ type CaseReason string
 
 // The reasons.
 const (
-	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in total
-	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed permanently
-	ReasonCycle             CaseReason = "dependency_cycle_detected" // steps wait for each other
-	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // ready without a live worker for the route
-	ReasonManual            CaseReason = "manual_dlq"                // opened by an operator
+	ReasonStaleness         CaseReason = "staleness_timeout" // too long in one state, or in total
+	ReasonMaxRetries        CaseReason = "max_retries_exceeded"
+	ReasonCycle             CaseReason = "dependency_cycle_detected"
+	ReasonWorkerUnavailable CaseReason = "worker_unavailable" // ready without a live worker for the route
+	ReasonManual            CaseReason = "manual_dlq"
 )
 
 // CaseReasons lists the reasons.
@@ -53,7 +53,7 @@ func (r Resolution) Next() []Resolution { return resolutions[r] }
 type Case struct {
 	ID       ID
 	TaskID   ID
-	DefID    int64 // of the task's template
+	DefID    int64
 	OpenedAt Instant
 
 	// The latest occurrence; see Occurrence. Fingerprint, Retryable, Step, Class and Message are set in lists and
@@ -70,7 +70,7 @@ type Case struct {
 	Step      string
 	Class     failure.Class
 	Message   string
-	Snapshot  []byte // JSON; nil unless requested
+	Snapshot  []byte
 	Recovery  *Recovery
 	// Former are the kept earlier occurrences, oldest first; whole cases only.
 	Former []Occurrence
@@ -86,7 +86,7 @@ type Case struct {
 	ResolvedAt      Instant
 	ResolvedBy      string
 	ResolvedKey     string
-	Metadata        []byte // JSON object, nil without any
+	Metadata        []byte
 	MetadataOmitted bool
 	CreatedAt       Instant
 	UpdatedAt       Instant
@@ -131,12 +131,12 @@ const (
 // CaseChange is an operator's change of a case.
 type CaseChange struct {
 	Status   Resolution // "" keeps it
-	Notes    *string    // a note to add; nil or "" adds none
+	Notes    *string
 	Actor    string
 	Key      string // API key, "" without one
 	Metadata []byte // JSON object: members to set, null removes one; nil keeps all
 	Reopen   bool
-	Expect   Expectation // the operator's view of the case
+	Expect   Expectation
 }
 
 // Change applies a change and returns the act to store. WrongState: the case is resolved, and this is not a reopening

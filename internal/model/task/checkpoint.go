@@ -9,8 +9,8 @@ type Checkpoint struct {
 	DefID int64 // of its step; older checkpoints have none
 	Token int64 // of the lease under which it was stored
 	At    Instant
-	Bytes int    // size of Body
-	Body  []byte // JSON; nil if not read
+	Bytes int
+	Body  []byte
 }
 
 // Checkpointed reports whether a step may have a checkpoint; false saves a query.

@@ -26,12 +26,10 @@ type ChildSpec struct {
 }
 
 const (
-	// DefaultConcurrency bounds the running children of a step by default.
 	DefaultConcurrency = 100
 	// MaxChildDepth stops a template that names itself.
 	MaxChildDepth = 10
-	// MaxChildren bounds the children of a step under any configuration.
-	MaxChildren = 100_000
+	MaxChildren   = 100_000
 )
 
 // Each reports whether the step has a child for each item of a list.
@@ -102,7 +100,7 @@ func (c *ChildSpec) Tolerated(total int) int {
 // ChildOf links a child to its step, in the child's Meta.
 type ChildOf struct {
 	Task, Step ID
-	Index      int // from 0
+	Index      int
 	Depth      int // 1 for a child of a top-level task
 	// Quiet: the step ignores the child's result.
 	Quiet bool
@@ -141,7 +139,7 @@ type ChildState string
 
 // The states of a child. A child in error may be repaired; ChildGivenUp was cancelled or not submitted.
 const (
-	ChildNew     ChildState = "" // not counted yet
+	ChildNew     ChildState = ""
 	ChildRunning ChildState = "running"
 	ChildDone    ChildState = "done"
 	ChildErrored ChildState = "error"
@@ -168,18 +166,14 @@ type FanOut struct {
 	// Rev increases with every change of the other fields.
 	Rev int
 	// Total is Unlisted before the list of items has been read.
-	Total     int
-	Submitted int // lower indexes were submitted, or cannot be
-	// The submitted children by state.
+	Total                           int
+	Submitted                       int // lower indexes were submitted, or cannot be
 	Running, Done, Errored, GivenUp int
-	// Phase is the children's effect on the step.
-	Phase FanPhase
+	Phase                           FanPhase
 	// Repeated means that after a reset failed children below this index run again.
 	Repeated int
-	// Bytes is the total size of the results.
-	Bytes int
-	// Version of the children's template, fixed when the step begins.
-	Version string
+	Bytes    int
+	Version  string
 	// Fresh marks work that the children's rows do not show.
 	Fresh bool
 }
@@ -258,10 +252,10 @@ type Verdict int
 
 // The verdicts.
 const (
-	Going   Verdict = iota // children run or remain to be submitted
-	Stuck                  // too many children are in error, and repairable
-	Joined                 // the step is complete
-	TooMany                // the step failed: too many children did
+	Going Verdict = iota // children run or remain to be submitted
+	Stuck                // too many children are in error, and repairable
+	Joined
+	TooMany // the step failed: too many children did
 )
 
 // Verdict evaluates the children's states:

@@ -7,9 +7,9 @@ type Kind string
 
 // The kinds of steps.
 const (
-	KindWork  Kind = ""      // a worker runs it
-	KindWait  Kind = "wait"  // it waits for a time, an approval or a signal
-	KindTasks Kind = "tasks" // its child tasks carry it out
+	KindWork  Kind = ""
+	KindWait  Kind = "wait" // it waits for a time, an approval or a signal
+	KindTasks Kind = "tasks"
 )
 
 // Kind returns the kind of the step.

@@ -7,7 +7,7 @@ type Counts struct {
 	Active    int // enqueued, assigned, in progress, waiting for an outside event
 	Waiting   int // waits for a time: a retry, a snooze
 	Done      int // complete, skipped or resolved manually
-	Failed    int // error
+	Failed    int
 	Cancelled int
 	// ManualEnds counts the steps without dependants that an operator resolved: the outcome is then the operator's.
 	ManualEnds int

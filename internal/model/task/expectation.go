@@ -17,11 +17,11 @@ type Expectation struct {
 
 // Seen is an object's condition at the beginning of an act.
 type Seen struct {
-	What    string // task, step or case
+	What    string
 	ID      ID
 	State   string
 	Version string
-	Since   Instant // its last transition
+	Since   Instant
 }
 
 // Check returns Conflict if the object has changed since the operator saw it.
@@ -44,7 +44,7 @@ func (x Expectation) Check(now Seen) error {
 }
 
 const (
-	maxMatch = 1024 // bytes of a list of versions
+	maxMatch = 1024
 	anyMatch = "*"
 )
 

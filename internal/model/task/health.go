@@ -35,8 +35,7 @@ type HealthFacts struct {
 	LastHeartbeat Instant
 	Failures      int
 	// Depth counts assigned steps that have not started.
-	Depth int
-	// Ended and Failed count recent attempts, and the failed ones among them.
+	Depth         int
 	Ended, Failed int
 }
 
@@ -50,8 +49,7 @@ type HealthRule struct {
 	DegradedDepth, UnhealthyDepth int
 	// Percentages of failed attempts.
 	DegradedRate, UnhealthyRate int
-	// MinEnded is the least number of attempts for a rate.
-	MinEnded int
+	MinEnded                    int
 }
 
 // WithDefaults replaces zero fields by their defaults.

@@ -46,7 +46,6 @@ func (id ID) Low() uint64 { return binary.BigEndian.Uint64(id[8:]) & lowMask }
 // IsZero reports whether the ID is unset.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// String returns the canonical form of RFC 9562.
 func (id ID) String() string {
 	var b [36]byte
 	hex.Encode(b[:8], id[:4])

@@ -11,7 +11,6 @@ import (
 
 // Rules for every external value: HTTP, SDK, command line and YAML.
 const (
-	// MaxName bounds a name, a key or a label, in bytes.
 	MaxName = 255
 	// MaxDepth bounds the nesting of stored JSON, because readers embed it and parsers of other languages have low
 	// limits.

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// maxExponent is generous for 64 bits.
 const maxExponent = 100
 
 // PlainInteger writes a number of JSON or YAML in plain digits, "" unless it is whole: 59, 59.0 and 5.9e1 are the

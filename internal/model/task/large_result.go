@@ -17,7 +17,7 @@ type LargeResult struct {
 	Step   ID
 	Token  int64 // of the lease under which it was sent
 	Bytes  int64
-	SHA256 string // in hexadecimal
+	SHA256 string
 	State  LargeResultState
 	At     Instant // last upload
 }
@@ -45,7 +45,6 @@ func NewLargeResult(step ID, token, size int64, sum [32]byte, now Instant) *Larg
 // LargeResultsOf is the key prefix of a step.
 func LargeResultsOf(step ID) string { return step.String() + "/" }
 
-// largeMark begins a reference to a large result.
 const largeMark = `{"$tasker:large_result":`
 
 type largeReference struct {

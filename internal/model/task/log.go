@@ -9,11 +9,11 @@ import (
 type AttemptLog struct {
 	Step    ID
 	Task    ID
-	Token   int64 // of the lease of the attempt
-	Attempt int   // its number
+	Token   int64
+	Attempt int
 	At      Instant
-	Bytes   int64  // logged in total
-	Text    string // the end of the log
+	Bytes   int64 // logged in total
+	Text    string
 }
 
 // LogsPerStep is the number of attempts with a log; the oldest are deleted first.

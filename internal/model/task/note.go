@@ -5,7 +5,7 @@ type CaseNote struct {
 	No     int // from 1
 	At     Instant
 	Author string
-	Key    string // the author's API key, "" without one
+	Key    string
 	Text   string
 }
 

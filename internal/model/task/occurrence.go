@@ -11,16 +11,16 @@ type CaseCause string
 
 // The causes.
 const (
-	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed its last attempt
-	CauseNoRetries        CaseCause = "no_retries"        // a step with a single attempt failed
-	CauseNotRetryable     CaseCause = "not_retryable"     // the failure was final
-	CauseClassLimit       CaseCause = "class_limit"       // attempts remain, but not for this class
-	CauseLostWorkers      CaseCause = "lost_workers"      // a step lost its worker too often
-	CauseStale            CaseCause = "stale"             // too long in one state
-	CauseDeadline         CaseCause = "deadline"          // longer than max_duration_minutes
-	CauseCycle            CaseCause = "cycle"             // steps wait for each other
-	CauseNoWorker         CaseCause = "no_worker"         // ready without a live worker for the route
-	CauseManual           CaseCause = "manual"            // opened by an operator
+	CauseRetriesExhausted CaseCause = "retries_exhausted"
+	CauseNoRetries        CaseCause = "no_retries"    // a step with a single attempt failed
+	CauseNotRetryable     CaseCause = "not_retryable" // the failure was final
+	CauseClassLimit       CaseCause = "class_limit"   // attempts remain, but not for this class
+	CauseLostWorkers      CaseCause = "lost_workers"  // a step lost its worker too often
+	CauseStale            CaseCause = "stale"
+	CauseDeadline         CaseCause = "deadline" // longer than max_duration_minutes
+	CauseCycle            CaseCause = "cycle"
+	CauseNoWorker         CaseCause = "no_worker"
+	CauseManual           CaseCause = "manual"
 )
 
 // CaseCauses lists the causes.
@@ -57,13 +57,12 @@ func CauseOf(s *Step, a *Attempt) CaseCause {
 
 // Occurrence is one time that the task of a case was stuck.
 type Occurrence struct {
-	No            int // 1 opened the case
+	No            int
 	At            Instant
 	Reason        CaseReason
 	Cause         CaseCause // "" for one stored before causes
 	OriginalState State     // of the task, before the occurrence
-	// Fingerprint is the failure's, "" without one.
-	Fingerprint string
+	Fingerprint   string
 	// Group is in the inbox; older occurrences have none.
 	Group     int64
 	Retryable bool
@@ -78,12 +77,11 @@ type Occurrence struct {
 
 // Recovery is the recovery of a case's task.
 type Recovery struct {
-	At    time.Time `json:"at"`
-	State State     `json:"state"`            // the task's state afterwards
-	By    string    `json:"by"`               // the operator, or "system"
-	Key   string    `json:"by_key,omitempty"` // name of the operator's API key
-	How   string    `json:"how,omitempty"`    // the action that recovered it
-	// FinishedAt is the end of the task; State is then final.
+	At         time.Time  `json:"at"`
+	State      State      `json:"state"`
+	By         string     `json:"by"` // the operator, or "system"
+	Key        string     `json:"by_key,omitempty"`
+	How        string     `json:"how,omitempty"` // the action that recovered it
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 }
 
@@ -100,7 +98,7 @@ type Replays struct {
 const (
 	KeptOccurrences = 10 // including the first and the latest
 	OccurrenceBytes = 1 << 20
-	MaxCaseMessage  = 1 << 10 // bytes
+	MaxCaseMessage  = 1 << 10
 )
 
 // KeptFrom returns the number of the oldest kept occurrence after the first.

@@ -9,10 +9,10 @@ import (
 // OperatorLimit is an operator's limit of a handler or a route, one per target. An ended one is kept for a while,
 // because time limits count from its end.
 type OperatorLimit struct {
-	PauseTarget // of the kind PauseHandler or PauseRoute
+	PauseTarget
 
-	Permits int        // steps at once; 0: no limit
-	Rate    limit.Rate // steps that begin in a time; zero: no limit
+	Permits int // steps at once; 0: no limit
+	Rate    limit.Rate
 
 	Actor, Reason string
 	At, ChangedAt Instant
@@ -20,7 +20,7 @@ type OperatorLimit struct {
 	EndedAt            Instant
 	EndedBy, EndReason string
 
-	Bucket limit.Bucket // of the rate
+	Bucket limit.Bucket
 }
 
 // LimitNo is negative, which separates its permits from those of gates.

@@ -9,9 +9,8 @@ import (
 // Outage is an incident on a route: many attempts failed with one fingerprint within a short time. Until it closes,
 // the route admits only one step at a time, the probe. A route has at most one open outage.
 type Outage struct {
-	ID      ID    `json:"-"`
-	RouteID int64 `json:"-"`
-	// Namespace, Handler and Capabilities (its Route.CapabilityKey) identify the route.
+	ID           ID     `json:"-"`
+	RouteID      int64  `json:"-"`
 	Namespace    string `json:"-"`
 	Handler      string `json:"handler"`
 	Capabilities string `json:"capabilities,omitempty"`
@@ -41,7 +40,6 @@ type Outage struct {
 	// Spared counts failures with its fingerprint that cost no attempt, including probes.
 	Spared int `json:"spared,omitempty"`
 
-	// ClosedAt is 0 while it is open.
 	ClosedAt    Instant `json:"-"`
 	ClosedBy    string  `json:"closed_by,omitempty"`
 	CloseReason string  `json:"close_reason,omitempty"`
@@ -53,7 +51,7 @@ type ProbeResult string
 // The results of probes.
 const (
 	ProbeSucceeded ProbeResult = "succeeded"
-	ProbeFailed    ProbeResult = "failed"  // any failure
+	ProbeFailed    ProbeResult = "failed"
 	ProbeEmpty     ProbeResult = "no_step" // no step was ready on the route
 	ProbeLost      ProbeResult = "lost"    // released, cancelled, or its worker or node ended
 )

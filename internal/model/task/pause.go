@@ -11,8 +11,8 @@ type PauseKind string
 
 // The kinds of a pause.
 const (
-	PauseRoute     PauseKind = "route"     // one route: a handler with required capabilities
-	PauseHandler   PauseKind = "handler"   // all routes of a handler in a namespace
+	PauseRoute     PauseKind = "route" // one route: a handler with required capabilities
+	PauseHandler   PauseKind = "handler"
 	PauseTemplate  PauseKind = "template"  // the tasks of all versions of a template
 	PauseNamespace PauseKind = "namespace" // all routes of a namespace
 )
@@ -41,7 +41,6 @@ func (t PauseTarget) Compare(o PauseTarget) int {
 		cmp.Compare(t.Capabilities, o.Capabilities))
 }
 
-// String describes the target in a sentence.
 func (t PauseTarget) String() string {
 	in := " in namespace " + strconv.Quote(t.Namespace)
 	switch t.Kind {

@@ -50,10 +50,10 @@ type LimitSource string
 // The sources of a limit.
 const (
 	NoLimit         LimitSource = ""
-	LimitOfTemplate LimitSource = "template"     // the template's threshold of the state
-	LimitOfAll      LimitSource = "global"       // the global threshold of the state
-	LimitOfPromise  LimitSource = "promise"      // the global threshold, from the end of a promise
-	LimitOfDuration LimitSource = "max_duration" // the template's maximum duration
+	LimitOfTemplate LimitSource = "template"
+	LimitOfAll      LimitSource = "global"  // the global threshold of the state
+	LimitOfPromise  LimitSource = "promise" // the global threshold, from the end of a promise
+	LimitOfDuration LimitSource = "max_duration"
 )
 
 // Limit is the time until a task is stale, and the reason.
@@ -65,8 +65,7 @@ type Limit struct {
 	Promise       Promise
 	PromisedStep  *Step
 	PromisedUntil Instant
-	// Prolonged is the part of Threshold from the promise.
-	Prolonged time.Duration
+	Prolonged     time.Duration
 }
 
 // Health returns how near the limit is.

@@ -12,8 +12,8 @@ type Backoff string
 
 // The back-off strategies.
 const (
-	BackoffNone        Backoff = "none"        // no delay
-	BackoffFixed       Backoff = "fixed"       // base
+	BackoffNone        Backoff = "none"
+	BackoffFixed       Backoff = "fixed"
 	BackoffLinear      Backoff = "linear"      // base * attempts
 	BackoffExponential Backoff = "exponential" // base * 2^(attempts-1)
 )

@@ -9,8 +9,7 @@ import (
 type Returns struct {
 	// Lost and NotStarted count lost workers and unstarted attempts since the last snooze.
 	Lost, NotStarted int
-	// All includes released and snoozed ones.
-	All int
+	All              int
 }
 
 // ReturnsOf counts the last returns of a step. attempts, also of other steps, are in the order of their ends. A reset
@@ -52,7 +51,6 @@ func LastReset(step ID, acts []Act) (at Instant) {
 // Workers counts the workers in a row that were lost, or did not start the step.
 func (r Returns) Workers() int { return r.Lost + r.NotStarted }
 
-// String describes the returns.
 func (r Returns) String() string {
 	switch {
 	case r.NotStarted == 0:

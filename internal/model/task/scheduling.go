@@ -18,8 +18,7 @@ const (
 // In Aging all steps age at the same rate, so their order never changes; in the other modes the few that cross a
 // threshold get a new key. The zero value is strict order without a bound.
 type Scheduling struct {
-	Mode SchedulingMode
-	// AgingWeight is the wait that makes up for one level. Aging only.
+	Mode        SchedulingMode
 	AgingWeight time.Duration
 	// MaxWait is the wait after which no later step precedes, at any level; 0 is never.
 	MaxWait    time.Duration
@@ -51,7 +50,6 @@ func (s Scheduling) LastKey(level int, ready Instant) int64 {
 	return StrictKey(level, ready)
 }
 
-// handicap returns the delay of a level behind the highest one.
 func (s Scheduling) handicap(level int) time.Duration {
 	d := s.AgingWeight * time.Duration(MaxPriority-level)
 	if s.MaxWait > 0 {

@@ -46,8 +46,8 @@ func TestKeyAt(t *testing.T) {
 		{"Aging", 100, 0, int64(ready)},
 		{"Aging", 75, 0, int64(ready.Add(10 * time.Minute))},
 		{"Aging", 25, 0, int64(ready.Add(30 * time.Minute))},
-		{"Aging", 25, 2 * time.Hour, int64(ready.Add(30 * time.Minute))}, // never rewritten
-		{"AgingSlow", 25, 0, int64(ready.Add(time.Hour))},                // the cap
+		{"Aging", 25, 2 * time.Hour, int64(ready.Add(30 * time.Minute))},
+		{"AgingSlow", 25, 0, int64(ready.Add(time.Hour))},
 	} {
 		if got := orders()[c.order].KeyAt(c.level, ready, ready.Add(c.waited)); got != c.want {
 			t.Errorf("%s: level %d after %v has key %d, want %d", c.order, c.level, c.waited, got, c.want)

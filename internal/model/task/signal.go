@@ -27,7 +27,7 @@ type Signal struct {
 type StepWait struct {
 	Step, Task         ID
 	Namespace          string
-	Template, StepName string // names
+	Template, StepName string
 	Kind               WaitKind
 	Name, Key          string // of a signal
 	At                 Instant

@@ -9,7 +9,6 @@ type Thresholds struct {
 	StepsInProcess         time.Duration
 }
 
-// thresholds are the states in which a task can be stale.
 var thresholds = map[State]func(Thresholds, Lifecycle) (own, global time.Duration){
 	WaitingForDependencies: func(t Thresholds, l Lifecycle) (time.Duration, time.Duration) {
 		return l.MaxWaitingForDependencies, t.WaitingForDependencies
@@ -83,7 +82,7 @@ type Health string
 const (
 	Healthy Health = "healthy"
 	Warning Health = "warning" // from WarningPercent of the threshold
-	Stale   Health = "stale"   // from the whole threshold
+	Stale   Health = "stale"
 )
 
 func (h Health) worse(o Health) bool { return h != o && (h == Stale || o == Healthy) }

@@ -21,7 +21,7 @@ type Step struct {
 	RouteID     int64
 	Priority    int
 	State       StepState
-	OpenParents int // parents not yet satisfied
+	OpenParents int
 
 	Queue int64
 	Key   int64
@@ -34,15 +34,15 @@ type Step struct {
 	Token    int64
 	WorkerNo int64
 
-	ReadyAt    Instant // last time it was enqueued
+	ReadyAt    Instant
 	AssignedAt Instant
 	StartedAt  Instant
 	FinishedAt Instant // end of the last attempt, or of the step
 	LeaseUntil Instant // 0 without a lease
 
-	Progress int    // percent
-	Note     string // the worker's status message
-	Result   []byte // JSON
+	Progress int
+	Note     string
+	Result   []byte
 	Unread   string
 }
 

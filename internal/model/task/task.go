@@ -11,7 +11,7 @@ type Task struct {
 
 	CreatedAt  Instant
 	StateAt    Instant // the last transition or later progress
-	RunAt      Instant // 0: immediately
+	RunAt      Instant
 	FinishedAt Instant // terminal or in error
 	DeadlineAt Instant // time-out of the whole task; 0: never
 
@@ -32,26 +32,22 @@ type Meta struct {
 	Reason              string   `json:"reason,omitempty"`
 	CancelReason        string   `json:"cancel_reason,omitempty"`
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
-	CancelledKey        string   `json:"cancelled_by_key,omitempty"` // name of the API key
+	CancelledKey        string   `json:"cancelled_by_key,omitempty"`
 	TraceParent         string   `json:"traceparent,omitempty"`
 	// Priority is the submission's spelling, if it differs from the level's name.
-	Priority string `json:"priority,omitempty"`
-	// Estimate is the submitter's, in seconds; 0 for none.
-	Estimate int `json:"estimated_duration_seconds,omitempty"`
-	// Deadline is the submitter's; 0 for none.
+	Priority string  `json:"priority,omitempty"`
+	Estimate int     `json:"estimated_duration_seconds,omitempty"`
 	Deadline Instant `json:"deadline,omitempty"`
 	// Case saves a query.
-	Case CaseMark `json:"case,omitempty"`
-	// Replays counts the replays out of error; the other fields describe the last one.
-	Replays     int     `json:"replays,omitempty"`
-	ReplayedAt  Instant `json:"replayed_at,omitempty"`
-	ReplayedBy  string  `json:"replayed_by,omitempty"`
-	ReplayedKey string  `json:"replayed_by_key,omitempty"`
-	// ContextEdits is the version of the context; the other fields describe the last edit.
-	ContextEdits int     `json:"context_edits,omitempty"`
-	EditedAt     Instant `json:"context_edited_at,omitempty"`
-	EditedKey    string  `json:"edited_by_key,omitempty"` // name of the API key
-	EditedBy     string  `json:"context_edited_by,omitempty"`
+	Case         CaseMark `json:"case,omitempty"`
+	Replays      int      `json:"replays,omitempty"`
+	ReplayedAt   Instant  `json:"replayed_at,omitempty"`
+	ReplayedBy   string   `json:"replayed_by,omitempty"`
+	ReplayedKey  string   `json:"replayed_by_key,omitempty"`
+	ContextEdits int      `json:"context_edits,omitempty"`
+	EditedAt     Instant  `json:"context_edited_at,omitempty"`
+	EditedKey    string   `json:"edited_by_key,omitempty"`
+	EditedBy     string   `json:"context_edited_by,omitempty"`
 	// OrderingKey runs the tasks of a namespace with the same key one at a time, in submission order. Held means
 	// waiting for the turn.
 	OrderingKey string `json:"ordering_key,omitempty"`
@@ -59,28 +55,25 @@ type Meta struct {
 	// Limited means that limits of the template apply. Steps of other tasks have no permits.
 	Limited bool `json:"limited,omitempty"`
 	// Checkpoints are the ascending ordinals of steps that ever stored a checkpoint.
-	Checkpoints []int `json:"checkpoints,omitempty"`
-	// Logged means that an attempt has a log.
-	Logged bool        `json:"logged,omitempty"`
-	Unique *UniqueMark `json:"unique,omitempty"`
-	// Intake is the message from which the task was made.
-	Intake *Intake  `json:"intake,omitempty"`
-	Child  *ChildOf `json:"child,omitempty"`
-	// HasChildren means that a step has, or will have, child tasks.
-	HasChildren bool       `json:"has_children,omitempty"`
-	Schedule    *Scheduled `json:"schedule,omitempty"`
+	Checkpoints []int       `json:"checkpoints,omitempty"`
+	Logged      bool        `json:"logged,omitempty"`
+	Unique      *UniqueMark `json:"unique,omitempty"`
+	Intake      *Intake     `json:"intake,omitempty"`
+	Child       *ChildOf    `json:"child,omitempty"`
+	HasChildren bool        `json:"has_children,omitempty"`
+	Schedule    *Scheduled  `json:"schedule,omitempty"`
 }
 
 // Scheduled identifies the firing that submitted a task.
 type Scheduled struct {
-	Name string  `json:"name"` // in the task's namespace
-	At   Instant `json:"at"`   // the time of the firing
+	Name string  `json:"name"`
+	At   Instant `json:"at"`
 	Kind string  `json:"kind"` // time, missed, run or backfill
 }
 
 // Intake identifies the message from which a task was made.
 type Intake struct {
-	Source   string  `json:"source"`             // in the task's namespace
+	Source   string  `json:"source"`
 	Queue    string  `json:"queue"`              // of the broker
 	Position string  `json:"position,omitempty"` // in the queue; "" for unknown
 	SentAt   Instant `json:"sent_at,omitempty"`

@@ -18,11 +18,9 @@ type Template struct {
 	Version     string // empty when Adhoc
 	Adhoc       bool
 	Description string
-	// Priority is the default of its tasks; nil is the server's.
 	Priority    *int
 	InputSchema []byte // JSON, nil without a schema
 	Lifecycle   Lifecycle
-	// DispatchTTL is the default of its steps; 0 is the server's.
 	DispatchTTL time.Duration
 	Steps       []StepSpec
 	// Sensitive are JSON pointers to context values for permitted keys only. A segment * matches every member and
@@ -31,8 +29,7 @@ type Template struct {
 	// Concurrency and RateLimit are shared by the steps without their own; nil is no limit.
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
-	// Unique is the default rule of its tasks; nil is none.
-	Unique *Unique
+	Unique      *Unique
 	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
 	Fingerprint string
@@ -40,13 +37,11 @@ type Template struct {
 
 	// Link sets the following fields. Cycle names the steps that wait for each other: registration refuses cycles,
 	// but the store may contain one.
-	Cycle string
-	// Limited means that a step has gates.
+	Cycle       string
 	Limited     bool
 	HasChildren bool
 	// Controlled means that the engine handles a step before it is ready; see StepSpec.Special.
-	Controlled bool
-	// Compensated means that some steps run only after a failure.
+	Controlled  bool
 	Compensated bool
 	Unread      string
 }
@@ -64,7 +59,7 @@ type StepSpec struct {
 	Name           string
 	Description    string
 	Handler        string // "" for a step without a worker
-	Wait           *Wait  // the wait of a step without a worker
+	Wait           *Wait
 	Initialization []byte // JSON object, nil without one
 	Dependencies   []string
 	Retry          Retry
@@ -75,12 +70,9 @@ type StepSpec struct {
 	DispatchTTL time.Duration
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
-	// When is an expression; if false, the step is skipped.
-	When string
-	// OnFailure makes it a compensation step; see compensation.go.
-	OnFailure bool
+	When        string
+	OnFailure   bool
 
-	// Tasks are the child tasks that replace a worker.
 	Tasks *ChildSpec
 
 	// Gates of the step's limits, in passing order; Link sets them.
@@ -157,7 +149,6 @@ func (t *Template) Link() []GraphError {
 	return append(faults, circles...)
 }
 
-// connect makes step i depend on step p, or returns why it cannot.
 func (t *Template) connect(i, p int) string {
 	from, to := &t.Steps[i], &t.Steps[p]
 	switch {
@@ -205,7 +196,6 @@ func (t *Template) cycles() []GraphError {
 	return faults
 }
 
-// cycleFault describes the cycle from path[back] to the end of path.
 func (t *Template) cycleFault(path []int, back int) GraphError {
 	start := 0
 	for path[start] != back {

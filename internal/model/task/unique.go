@@ -16,8 +16,7 @@ type Unique struct {
 	// Period bounds how long a task guards its key; 0: no bound.
 	Period time.Duration `json:"period,omitempty"`
 	// While are the phases in which a task guards its key. For the default see Resolved.
-	While []string `json:"while,omitempty"`
-	// OnConflict decides about a submission with a guarded key; "" is ReturnExisting.
+	While      []string   `json:"while,omitempty"`
 	OnConflict OnConflict `json:"on_conflict,omitempty"`
 }
 
@@ -163,7 +162,7 @@ func badEscape(p string) bool {
 
 // UniqueMark is a stored task's part of its rule.
 type UniqueMark struct {
-	Key   string   `json:"key"` // the hash of the chosen fields
+	Key   string   `json:"key"`
 	By    []string `json:"by"`
 	While []string `json:"while"`
 	Until Instant  `json:"until,omitempty"` // end of the period; 0: none

@@ -77,7 +77,6 @@ func errEncoded(pointer string) error {
 		"fields in the rule, or send this one in clear text", pointer)
 }
 
-// lookUp fails for a value that is encoded as a whole or in part.
 func lookUp(v any, pointer string) (any, bool, error) {
 	for part := range strings.SplitSeq(pointer[1:], "/") {
 		switch in := v.(type) {
@@ -167,12 +166,12 @@ func canonicalNumber(s string) string {
 	digits = strings.TrimLeft(whole+fraction, "0")
 	short := strings.TrimRight(digits, "0")
 	if short == "" {
-		return "0" // either sign
+		return "0"
 	}
 	power = strings.TrimPrefix(power, "+")
 	shift := len(digits) - len(short) - len(fraction)
 	if len(power) <= smallExponent {
-		n, _ := strconv.ParseInt(power, 10, 64) // "" is 0
+		n, _ := strconv.ParseInt(power, 10, 64)
 		return sign + short + "e" + strconv.FormatInt(n+int64(shift), 10)
 	}
 	n, _ := new(big.Int).SetString(power, 10)

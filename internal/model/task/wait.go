@@ -27,7 +27,7 @@ type OnEnd string
 
 // The choices.
 const (
-	EndFails     OnEnd = "fail" // the step is in error
+	EndFails     OnEnd = "fail"
 	EndContinues OnEnd = "continue"
 )
 
@@ -35,10 +35,10 @@ const (
 // stored with templates and part of their fingerprints.
 type Wait struct {
 	For      time.Duration `json:"for,omitempty"`
-	Until    string        `json:"until,omitempty"`    // RFC 3339, or a place in the context for one
-	Approval string        `json:"approval,omitempty"` // the question to a human
-	Signal   string        `json:"signal,omitempty"`   // the name of a signal
-	Key      string        `json:"key,omitempty"`      // of the signal, with places for context values
+	Until    string        `json:"until,omitempty"` // RFC 3339, or a place in the context for one
+	Approval string        `json:"approval,omitempty"`
+	Signal   string        `json:"signal,omitempty"`
+	Key      string        `json:"key,omitempty"` // of the signal, with places for context values
 	// Timeout is for an approval or a signal; 0 is unbounded.
 	Timeout   time.Duration `json:"timeout,omitempty"`
 	OnTimeout OnEnd         `json:"on_timeout,omitempty"`
@@ -46,9 +46,7 @@ type Wait struct {
 }
 
 const (
-	// MaxWait bounds each duration of a wait.
-	MaxWait = 366 * 24 * time.Hour
-	// MaxApproval bounds the text of an approval, in bytes.
+	MaxWait     = 366 * 24 * time.Hour
 	MaxApproval = 1024
 )
 

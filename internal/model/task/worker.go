@@ -13,7 +13,7 @@ type Worker struct {
 	ID            ID
 	Name          string
 	State         WorkerState
-	Namespaces    []string // empty means all
+	Namespaces    []string
 	Handlers      []string // empty means all
 	Capabilities  []string // sorted
 	Capacity      int
@@ -22,8 +22,7 @@ type Worker struct {
 	Version       string
 	StartedAt     Instant
 	LastHeartbeat Instant
-	// HealthURL is the address of its health check, "" for none.
-	HealthURL string
+	HealthURL     string
 	// ProbeFailures counts failed probes in a row; ProbeError explains the last.
 	ProbeFailures int
 	ProbeError    string
@@ -49,7 +48,7 @@ type WorkerState string
 // Worker states.
 const (
 	WorkerActive    WorkerState = "active"
-	WorkerDraining  WorkerState = "draining"  // takes no more steps
+	WorkerDraining  WorkerState = "draining"
 	WorkerUnhealthy WorkerState = "unhealthy" // gets no steps until a probe succeeds; keeps its own
 	WorkerDead      WorkerState = "dead"      // signed off, or missed its heartbeats
 )
@@ -187,7 +186,7 @@ type BreakerState string
 // The states of a circuit breaker.
 const (
 	BreakerClosed   BreakerState = "closed"
-	BreakerOpen     BreakerState = "open"      // the worker gets no steps
+	BreakerOpen     BreakerState = "open"
 	BreakerHalfOpen BreakerState = "half_open" // the worker gets a few test attempts
 )
 
