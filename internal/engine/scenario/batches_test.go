@@ -13,8 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// Verbs over many items make few database round trips.
-
 // asked counts the questions of its transactions and delays each, so that callers gather.
 type asked struct {
 	engine.Database
@@ -153,7 +151,6 @@ func TestAlikePollersShareALook(t *testing.T) {
 		if total != 13 || others != 1 {
 			t.Errorf("%d steps were dealt, %d of them of the other kind; want 13 and 1", total, others)
 		}
-		// one for the first poller, then one for each kind
 		if ready, _ := s.questions(); ready != 3 {
 			t.Errorf("10 polls of two kinds looked %d times, want 3", ready)
 		}

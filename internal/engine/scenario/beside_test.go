@@ -12,8 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// Steps that become ready while a poll claims.
-
 // slow can hold transactions up before they begin.
 type slow struct {
 	engine.Database
@@ -43,8 +41,8 @@ func inSlowBubble(t *testing.T, fn func(b *slowBubble)) {
 			t.Fatal(err)
 		}
 		b := &slowBubble{&bubble{world: w, t: t}, s}
-		b.submit(job)                                                  // creates the route and the template
-		b.want(<-b.poll(b.ctx, b.register(task.Worker{}), 2, 0), 1, 0) // finds the queue empty, with room left
+		b.submit(job)
+		b.want(<-b.poll(b.ctx, b.register(task.Worker{}), 2, 0), 1, 0)
 		fn(b)
 	})
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Verbs in a transaction that a domain has begun.
-
-// domain stores notes beside the engine.
 type domain struct {
 	*world
 	t *testing.T

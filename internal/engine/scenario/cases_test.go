@@ -56,7 +56,6 @@ func (in *interpreter) smuggle(a *args) ([]string, error) {
 	})
 }
 
-// caseOf returns the newest case of a task.
 func (in *interpreter) caseOf(a *args) (*task.Case, error) {
 	_, id, err := in.theTask(a)
 	if err != nil {
@@ -122,7 +121,6 @@ func (in *interpreter) showCases(a *args) ([]string, error) {
 	return out, nil
 }
 
-// showCaseNotes prints the metadata, recovery and replays of a task's last case.
 func (in *interpreter) showCaseNotes(a *args) ([]string, error) {
 	c, err := in.caseOf(a)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestManyChildren(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare[1:] {
 		t.Run(k.name, func(t *testing.T) {
-			if *childrenFlag <= 300 { // a measurement runs alone
+			if *childrenFlag <= 300 {
 				t.Parallel()
 			}
 			store, _ := k.open(t)

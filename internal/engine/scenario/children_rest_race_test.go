@@ -51,9 +51,9 @@ func TestChildrenRestRace(t *testing.T) {
 type childrenRest struct {
 	t      *testing.T
 	mu     sync.Mutex
-	ran    map[string]map[task.ID]bool // tasks in which a step has succeeded
-	failed map[task.ID]bool            // orders, once they have ended
-	sent   chan task.ID                // parcels of which a step is failing
+	ran    map[string]map[task.ID]bool
+	failed map[task.ID]bool
+	sent   chan task.ID
 }
 
 func (r *childrenRest) run(nodes []*engine.Engine) {
@@ -145,7 +145,6 @@ func (r *childrenRest) ended(name string, id task.ID, status engine.ResultStatus
 	r.ran[name][id] = true
 }
 
-// operate cancels, resets and replays failures; refusals are expected.
 func (r *childrenRest) operate(ctx context.Context, e *engine.Engine) {
 	for n := 0; ; n++ {
 		select {

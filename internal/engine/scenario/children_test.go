@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// showChildren also names the children for later commands.
 func (in *interpreter) showChildren(a *args) ([]string, error) {
 	name, err := a.place(0, "the step")
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// stepped runs an engine whose wall clock a test steps, with a worker that sends heartbeats.
 type stepped struct {
 	*testing.T
 	engine  *engine.Engine

@@ -27,7 +27,6 @@ type interpreter struct {
 	workers map[string]*hand
 }
 
-// hand is a worker in a script.
 type hand struct {
 	id      task.ID
 	no      int64

@@ -55,7 +55,7 @@ type onDatabase struct {
 
 	at     string       // DSN; a path for SQLite
 	ids    *task.Source // of PostgreSQL, see sameIDs
-	backup string       // DSN of the copy that backup took
+	backup string
 	keys   map[string]string
 }
 
@@ -87,7 +87,6 @@ func (d *onDatabase) database() engine.Database {
 	return d.interpreter.store
 }
 
-// open closes the previous store.
 func (d *onDatabase) open(t *testing.T) engine.Database {
 	t.Helper()
 	if d.interpreter != nil {
@@ -154,7 +153,6 @@ func (d *onDatabase) target(onPostgres bool) string {
 	return filepath.Join(d.t.TempDir(), "copy.db")
 }
 
-// copy copies into the other kind of database and starts the server there.
 func (d *onDatabase) copy(*args) ([]string, error) {
 	last := d.database().IDs().Take(d.now, 1)
 	to := d.target(!isPostgres(d.at))
@@ -165,7 +163,6 @@ func (d *onDatabase) copy(*args) ([]string, error) {
 	return nil, d.restart()
 }
 
-// takeBackup continues on the original.
 func (d *onDatabase) takeBackup(*args) ([]string, error) {
 	d.backup = d.target(isPostgres(d.at))
 	if err := d.copyTo(d.backup); err != nil {

@@ -18,7 +18,6 @@ import (
 
 // The staleness detector dies half-way, fails on one task, or runs beside others.
 
-// stalled has stale tasks, some leased by a worker.
 type stalled struct {
 	*world
 	t      *testing.T
@@ -56,7 +55,7 @@ func (s *stalled) stall(n int) []task.ID {
 	if len(leases) != max(n/3, 1) {
 		s.t.Fatalf("the worker was given %d steps", len(leases))
 	}
-	s.set(s.now.Add(2 * time.Hour)) // past all promises
+	s.set(s.now.Add(2 * time.Hour))
 	ids := make([]task.ID, n)
 	s.before = map[task.ID]taskPicture{}
 	for i, r := range receipts {
@@ -205,7 +204,6 @@ func TestDetectorKilled(t *testing.T) {
 	}
 }
 
-// killed lets a detector work until nothing is left or it is killed.
 func (s *stalled) killed(e *engine.Engine, batch int) bool {
 	s.t.Helper()
 	for {
@@ -220,7 +218,6 @@ func (s *stalled) killed(e *engine.Engine, batch int) bool {
 	}
 }
 
-// finish lets this process's detector do the rest, and checks that it does nothing else.
 func (s *stalled) finish(ids []task.ID, rest, batch int) {
 	s.t.Helper()
 	got := 0

@@ -15,8 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// Several nodes detect on one PostgreSQL.
-
 // meeting is where detectors wait for each other.
 type meeting struct{ all sync.WaitGroup }
 
@@ -92,7 +90,6 @@ func TestNodesDetectAtOnce(t *testing.T) {
 	if len(by) != tasks {
 		t.Errorf("%d of %d tasks were acted on", len(by), tasks)
 	}
-	// an engine without memory sees the stored state
 	s.engine = s.another(open(100))
 	for _, id := range ids {
 		if v := s.verdict(id); v != "moved" {
@@ -134,7 +131,7 @@ func TestOneNodeDetects(t *testing.T) {
 		}
 		e, err := engine.New(t.Context(), s, engine.Options{Observer: &cycles{node: node, seen: seen},
 			Config: settings.Config{StalenessDetection: settings.StalenessDetection{DetectionInterval: 20 * time.Millisecond},
-				Leases: settings.Leases{HeartbeatInterval: 10 * time.Millisecond}}}) // the wait for workers' signs of life
+				Leases: settings.Leases{HeartbeatInterval: 10 * time.Millisecond}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func TestCutOff(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		both := []task.ID{c.submit(job), c.submit(job)}
 		way := &memory.Way{Dispatcher: c.server.Open()}
-		other := c.nodeOn(way) // learns the route
+		other := c.nodeOn(way)
 		c.must(other.MaintainDispatch(c.ctx))
 		a, b := c.register(task.Worker{}), c.register(task.Worker{})
 		first := c.claim(a, 1, 1)[0]
@@ -43,7 +43,7 @@ func TestCutOff(t *testing.T) {
 		if answers[0].Status != engine.Lost {
 			t.Errorf("the first lease is %s", answers[0].Status)
 		}
-		c.claim(a, 5, 0) // neither is handed out again
+		c.claim(a, 5, 0)
 		c.settle(first, engine.ResultCompleted, false)
 		c.settle(twice, engine.ResultCompleted, true)
 		for _, id := range both {
@@ -120,7 +120,7 @@ func TestStartedElsewhere(t *testing.T) {
 		withDispatcher(t, func(c *carried) {
 			l, other := begin(c)
 			c.server.Fail(errAway)
-			c.must(c.engine.MaintainDispatch(c.ctx)) // with outdated memory
+			c.must(c.engine.MaintainDispatch(c.ctx))
 			c.must(other.MaintainDispatch(c.ctx))
 			begun(c, l, task.StepInProgress)
 			c.settle(l, engine.ResultCompleted, true)
@@ -193,7 +193,7 @@ func (d *tardy) Offer(ctx context.Context, steps []engine.Offered) error {
 // its memory.
 func TestOfferedLate(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
-		c.submit(job) // learns the route
+		c.submit(job)
 		a, b := c.register(task.Worker{}), c.register(task.Worker{})
 		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, true)
 		way := &tardy{Dispatcher: c.server.Open()}

@@ -20,7 +20,6 @@ import (
 // Several nodes share one PostgreSQL and one Redis. Under load, no step is in two hands. Package upkeep tests how
 // they agree on who hands out.
 
-// shift counts what workers received.
 type shift struct {
 	t  *testing.T
 	mu sync.Mutex
@@ -91,7 +90,7 @@ func (c *shift) work(ctx context.Context, e *engine.Engine) {
 		if len(results) == 0 {
 			continue
 		}
-		time.Sleep(5 * time.Millisecond) // the work
+		time.Sleep(5 * time.Millisecond)
 		answers, err := e.Settle(context.WithoutCancel(ctx), results)
 		if err != nil {
 			c.t.Errorf("a report: %v", err)
@@ -107,7 +106,6 @@ func (c *shift) work(ctx context.Context, e *engine.Engine) {
 	}
 }
 
-// feed submits until ctx ends and returns the number of tasks.
 func (c *shift) feed(ctx context.Context, e *engine.Engine) (n int) {
 	for ctx.Err() == nil {
 		batch := []engine.Submission{job, job, job, job}

@@ -14,8 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// The engine with a failing dispatcher and real tokens.
-
 // carried is a bubble whose engine dispatches through a server.
 type carried struct {
 	*bubble
@@ -35,7 +33,6 @@ func withDispatcher(t *testing.T, fn func(c *carried)) {
 	})
 }
 
-// boot starts an engine on the existing data, as a server does.
 func (c *carried) boot() {
 	c.t.Helper()
 	c.engine = c.node(c.server)
@@ -128,7 +125,7 @@ func TestDispatcherLosesAll(t *testing.T) {
 		// the node that notices continues with the store and hands out no running step again
 		others := c.claim(b, 5, 2)
 		c.active(false)
-		c.keepUp() // fills it
+		c.keepUp()
 		c.active(true)
 		c.claim(b, 5, 0)
 
@@ -149,7 +146,7 @@ func TestDispatcherAway(t *testing.T) {
 		c.submit(job)
 		before := c.claim(a, 1, 1)[0]
 		c.server.Fail(errAway)
-		during := c.submit(job) // in the store only
+		during := c.submit(job)
 		synctest.Wait()
 		c.active(false)
 		if why := c.engine.DispatchState().Why; !errors.Is(why, errAway) {
@@ -186,7 +183,7 @@ func TestDispatcherRestarts(t *testing.T) {
 		held := c.claim(a, 1, 1)[0]
 		c.submit(job)
 		c.server.Restart()
-		c.keepUp() // notices, and fills it
+		c.keepUp()
 		c.keepUp()
 		c.active(true)
 		c.claim(a, 5, 1)
@@ -230,9 +227,9 @@ func TestOnlyTheWorkerKnows(t *testing.T) {
 func TestSweep(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		a := c.register(task.Worker{})
-		c.submit(job) // learns the route
+		c.submit(job)
 		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, true)
-		stranger := c.node(nil) // tells nobody
+		stranger := c.node(nil)
 		r, err := stranger.Submit(c.ctx, []engine.Submission{job}, false)
 		c.must(err)
 		c.claim(a, 5, 0)
@@ -243,7 +240,6 @@ func TestSweep(t *testing.T) {
 			t.Errorf("claimed %+v", l.Step)
 		}
 
-		// the end of a lease
 		c.server.Fail(errAway)
 		c.settle(l, engine.ResultReleased, true)
 		synctest.Wait()

@@ -60,7 +60,6 @@ func (f *foreign) within(fn func(ctx context.Context, tx engine.Tx) error) error
 	return f.store.WriteExternal(f.ctx, f.conn.PgConn(), fn)
 }
 
-// errored returns a task in error, with its step and its case.
 func (f *foreign) errored() (id, step, of task.ID) {
 	f.t.Helper()
 	limit := 0
@@ -172,7 +171,7 @@ func TestNodeWaitsForForeignTransaction(t *testing.T) {
 			}
 		},
 	}
-	after := map[string]task.Code{"Operate": task.WrongState, "Replay": "", "UpdateCase": ""} // of the cancellation
+	after := map[string]task.Code{"Operate": task.WrongState, "Replay": "", "UpdateCase": ""}
 	for name, verb := range callers {
 		for _, commits := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/Commits=%v", name, commits), func(t *testing.T) {
@@ -211,7 +210,6 @@ func TestNodeWaitsForForeignTransaction(t *testing.T) {
 	}
 }
 
-// wantKept checks that the transaction's writes exist exactly if it was committed.
 func (f *foreign) wantKept(id task.ID, verb string, of task.ID, want bool) {
 	f.t.Helper()
 	var kept bool
@@ -280,7 +278,7 @@ func TestForeignTransactionLosesARace(t *testing.T) {
 		if err := f.resolve(ctx, tx, id, step); err != nil {
 			return err
 		}
-		r, err := f.engine.Cancel(f.ctx, []task.ID{id}, engine.Cancellation{Actor: "bob"}) // before it is sent
+		r, err := f.engine.Cancel(f.ctx, []task.ID{id}, engine.Cancellation{Actor: "bob"})
 		f.must(err)
 		return r[0].Err
 	})
@@ -342,7 +340,7 @@ func TestForeignTransactionsAndVerbsAtOnce(t *testing.T) {
 			switch code := task.CodeOf(err); {
 			case err == nil:
 				done[actor]++
-			case code != task.WrongState && code != task.Unavailable: // else it has lost the race
+			case code != task.WrongState && code != task.Unavailable:
 				t.Errorf("%s got %v", actor, err)
 			}
 		}

@@ -26,8 +26,8 @@ type actor struct {
 	name    string
 	resume  chan struct{}
 	phase   phase
-	at      string // its next action
-	blocked bool   // was seen waiting for a lock
+	at      string
+	blocked bool
 }
 
 type phase int
@@ -101,7 +101,7 @@ func (s *schedule) takeTurns(r *rand.Rand) error {
 			if len(s.in(running)) == 0 {
 				return nil
 			}
-			s.note("all of them wait for locks") // the server ends a deadlock
+			s.note("all of them wait for locks")
 			if !s.heard(patient) {
 				return fmt.Errorf("all wait for locks, and none of them gets one:\n%s", s)
 			}
@@ -124,12 +124,11 @@ type order struct {
 	r           *rand.Rand
 	held, first int // the held actor and the turns before the hold; -1: none, and its first commit
 	turn        int
-	stopped     bool // the actor was held up
-	attempts    int  // of others to submit since then
+	stopped     bool
+	attempts    int // of others to submit since then
 }
 
 const (
-	// longestHold bounds a hold, in turns.
 	longestHold = 60
 	// mostAttempts bounds the others' attempts to submit meanwhile: each waits longer for a key that the held actor
 	// has.
@@ -141,7 +140,7 @@ func newOrder(r *rand.Rand, actors int) *order {
 	if r.IntN(3) > 0 {
 		o.held = r.IntN(actors)
 		if o.first = -1; r.IntN(3) > 0 {
-			o.first = 2 + r.IntN(1+r.IntN(8)) // it begins, and carries out one statement at least
+			o.first = 2 + r.IntN(1+r.IntN(8))
 		}
 	}
 	return o

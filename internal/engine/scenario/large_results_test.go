@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// blobs is a blob store in memory that fails on request.
 type blobs struct {
 	mu      sync.Mutex
 	objects map[string]string

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// permitCount counts what runs under each key, and violations.
 type permitCount struct {
 	mu     sync.Mutex
 	runs   map[string]int
@@ -23,7 +22,6 @@ type permitCount struct {
 	faults []string
 }
 
-// perKey is the limit of each key.
 const perKey = 2
 
 func (c *permitCount) begins(key string) {
@@ -61,7 +59,6 @@ func TestLimitRace(t *testing.T) {
 
 const eachKey = `concurrency: {key: "{{key}}", limit: 2}, `
 
-// registerCrowd registers a template with one step, which has an additional field.
 func registerCrowd(t *testing.T, e *engine.Engine, field string) {
 	t.Helper()
 	source := "name: crowd\nversion: \"1\"\nsteps:\n  - {name: s, handler: h, " + field + "retry: {backoff: none}}\n"
@@ -86,7 +83,7 @@ func keyOf(t *testing.T, l *engine.Lease) string {
 func raceForPermits(t *testing.T, nodes []*engine.Engine, store engine.Database) {
 	registerCrowd(t, nodes[0], eachKey)
 	c := &permitCount{runs: map[string]int{}}
-	each := 20 // tasks of a submitter
+	each := 20
 	if testing.Short() {
 		each = 6
 	}
@@ -122,7 +119,6 @@ func raceForPermits(t *testing.T, nodes []*engine.Engine, store engine.Database)
 	}
 }
 
-// submit submits one task after the other.
 func (c *permitCount) submit(ctx context.Context, t *testing.T, e *engine.Engine, each int) {
 	for i := range each {
 		in := engine.Submission{Name: "crowd", Context: fmt.Appendf(nil, `{"key":"k%d"}`, i%raceKeys)}

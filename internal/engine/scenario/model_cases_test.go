@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// caseVerb opens, annotates, resolves or reopens a case, or runs the detector.
 func (m *model) caseVerb(o op) error {
 	if len(m.tasks) == 0 {
 		return nil
@@ -47,7 +46,6 @@ func (m *model) caseVerb(o op) error {
 	return err
 }
 
-// cases returns all cases, newest first.
 func (w *world) cases() ([]*task.Case, error) {
 	const page = 1000
 	cases, err := w.engine.Cases(w.ctx, engine.CaseFilter{Limit: page})
@@ -56,7 +54,7 @@ func (w *world) cases() ([]*task.Case, error) {
 	}
 	for i := range cases {
 		if err == nil {
-			cases[i], err = w.engine.Case(w.ctx, cases[i].ID) // with its snapshot
+			cases[i], err = w.engine.Case(w.ctx, cases[i].ID)
 			cases[i].Snapshot = withoutCiphers(cases[i].Snapshot)
 		}
 	}
@@ -82,7 +80,7 @@ func (p taskPicture) checkCases(all []*task.Case) error {
 		}
 	}
 	if mark == "" && p.Task.Meta.Case == task.HadClosed {
-		return nil // all of them were deleted
+		return nil
 	}
 	if pending > 1 || p.Task.Meta.Case != mark {
 		return fmt.Errorf("it says %q of its cases, of which %d are pending", p.Task.Meta.Case, pending)

@@ -30,7 +30,7 @@ type taskPicture struct {
 	Records engine.Records
 	Fans    []*task.FanOut
 	Kids    []engine.Child
-	Logs    [][]task.AttemptLog // by step
+	Logs    [][]task.AttemptLog
 	Waits   []task.StepWait
 	Held    bool // its compensation waits for its children
 }
@@ -96,7 +96,6 @@ func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
 		}
 		one.Logs = append(one.Logs, logs)
 	}
-	// nothing promises the order within one transaction
 	slices.SortStableFunc(one.Records.Attempts, func(a, b task.Attempt) int {
 		return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]),
 			cmp.Compare(a.Token, b.Token))
@@ -144,7 +143,6 @@ func (m *model) check(all *picture) error {
 			return fmt.Errorf("task %s: %w", p.Task.ID, err)
 		}
 	}
-	// accepted tasks exist until retention deletes them
 	kept := slices.DeleteFunc(slices.Clone(m.tasks), func(id task.ID) bool {
 		age := m.worlds[0].now.Sub(time.UnixMilli(id.Seq() >> 12))
 		return !found[id] && age > m.worlds[0].retained()
@@ -219,7 +217,6 @@ func checkTurns(tasks []taskPicture, submitted []task.ID) error {
 	return nil
 }
 
-// check checks one task by itself.
 func (p taskPicture) check() error {
 	counts, due := task.Counts{ManualEnds: p.Task.Counts.ManualEnds}, p.Held
 	for _, s := range p.Steps {
@@ -258,7 +255,6 @@ func (p taskPicture) checkEvents() error {
 	return nil
 }
 
-// finish repairs and completes what is left. Every task must end.
 func (m *model) finish() error {
 	if err := m.setKey(false); err != nil {
 		return err
@@ -275,7 +271,7 @@ func (m *model) finish() error {
 		if err != nil || open == 0 {
 			return err
 		}
-		if err := m.do(op{kind: "upkeep"}); err != nil { // a reset step is due immediately
+		if err := m.do(op{kind: "upkeep"}); err != nil {
 			return err
 		}
 		if err := m.sendAwaited(); err != nil {
@@ -285,7 +281,7 @@ func (m *model) finish() error {
 		if err != nil {
 			return err
 		}
-		if len(leases) == 0 { // the rest waits for a time, or is in lost hands
+		if len(leases) == 0 {
 			if err := m.do(op{kind: "advance", n: [6]uint32{7, 1}}); err != nil {
 				return err
 			}

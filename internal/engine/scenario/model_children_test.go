@@ -31,7 +31,7 @@ func childTemplates(quick, none task.Retry) []*task.Template {
 
 func (m *model) noteChildren() error {
 	w := m.worlds[0]
-	tasks, _, err := w.engine.Tasks(w.ctx, engine.TaskFilter{Limit: 100}) // newest first; fewer are new
+	tasks, _, err := w.engine.Tasks(w.ctx, engine.TaskFilter{Limit: 100})
 	slices.Reverse(tasks)
 	for _, t := range tasks {
 		if t.Meta.Child != nil && !slices.Contains(m.tasks, t.ID) {
@@ -81,7 +81,7 @@ func (m *model) checkFamily(p taskPicture, all *picture) error {
 	if err != nil {
 		return err
 	}
-	if m.unread(tpl) { // its steps are left alone
+	if m.unread(tpl) {
 		return nil
 	}
 	states := map[task.ID]task.State{}

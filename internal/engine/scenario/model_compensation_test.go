@@ -18,7 +18,6 @@ func compensated(quick, never task.Retry) *task.Template {
 			{Name: "undo_a", Handler: "h", Dependencies: []string{"a", "undo_b"}, OnFailure: true, Retry: quick}}}
 }
 
-// rests may compensate only after its children have ended.
 func rests(quick, never task.Retry) *task.Template {
 	return &task.Template{Name: "rests", Lifecycle: task.Lifecycle{MaxDuration: time.Minute},
 		Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
@@ -53,7 +52,7 @@ func (m *model) checkCompensation(tasks []taskPicture) error {
 				return fmt.Errorf("a time limit has ended the step %s of the task %s, which undoes", spec.Name, p.Task.ID)
 			}
 		}
-		for _, f := range p.Fans { // none of them is of a compensation step
+		for _, f := range p.Fans {
 			if now.Begun && f.Running > 0 {
 				return fmt.Errorf("the task %s compensates, and %d of its children run", p.Task.ID, f.Running)
 			}
@@ -62,7 +61,6 @@ func (m *model) checkCompensation(tasks []taskPicture) error {
 	return nil
 }
 
-// repairStep cancels the task if its compensation has begun.
 func (m *model) repairStep(id, step task.ID, kind engine.ActKind) error {
 	repaired, err := both(m, func(w *world) (*task.Step, error) {
 		return w.engine.Operate(w.ctx, id, step, engine.StepAct{Kind: kind, Actor: "ada",

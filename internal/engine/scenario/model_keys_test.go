@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sealed"
 )
 
-// keys are all encryption keys, and those without the model's.
 type keys struct{ all, others *vault.Ring }
 
 func newKeys() (k keys, err error) {
@@ -34,7 +33,6 @@ func sealedTemplates(quick, none task.Retry) []*task.Template {
 	}
 }
 
-// key restarts the server without a key that values need, or with it again.
 func (m *model) key(o op) error {
 	return m.setKey(!m.worlds[0].keyless && o.n[0]%2 == 0)
 }
@@ -62,7 +60,6 @@ var ciphers = regexp.MustCompile(regexp.QuoteMeta(vault.Prefix) + `[^"\\]*`)
 // withoutCiphers makes documents comparable that cannot be decrypted.
 func withoutCiphers(doc []byte) []byte { return ciphers.ReplaceAll(doc, []byte("encrypted")) }
 
-// decrypted compares documents whose values one store may keep encrypted.
 func decrypted() cmp.Option {
 	sealed := func(a, b []byte) bool {
 		return bytes.Contains(a, []byte(vault.Prefix)) && bytes.Contains(b, []byte(vault.Prefix))
@@ -72,7 +69,6 @@ func decrypted() cmp.Option {
 	}))
 }
 
-// hide removes a key for some minutes while tasks are submitted and run.
 func (m *model) hide(o op) error {
 	var subs []engine.Submission
 	for i := range 4 {

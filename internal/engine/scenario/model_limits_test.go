@@ -52,7 +52,6 @@ func (m *model) setLimit(r engine.LimitRequest) error {
 	return err
 }
 
-// widen leaves the limits in force, but lets a run end.
 func (m *model) widen() error {
 	limits, err := m.worlds[0].operatorLimits()
 	for _, l := range limits {
@@ -156,7 +155,6 @@ func (w *world) checkPermits(tasks []taskPicture, limits []engine.OperatorLimitV
 	return nil
 }
 
-// leased counts the held steps on the routes of a target.
 func (w *world) leased(tasks []taskPicture, target task.PauseTarget) (n int, err error) {
 	for _, p := range tasks {
 		for _, s := range p.Steps {

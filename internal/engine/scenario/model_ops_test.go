@@ -26,19 +26,19 @@ type model struct {
 type knowledge struct {
 	keys keys
 
-	tasks   []task.ID // accepted, and their children
+	tasks   []task.ID
 	workers []task.ID
-	leases  []engine.LeaseRef   // ever handed out
-	taskOf  map[task.ID]task.ID // of the steps of leases
-	tokens  map[task.ID]int64   // the last of each step
-	done    map[task.ID]int     // accepted completions of each step
+	leases  []engine.LeaseRef
+	taskOf  map[task.ID]task.ID
+	tokens  map[task.ID]int64 // the last of each step
+	done    map[task.ID]int   // accepted completions of each step
 	passes  map[task.PauseTarget]*passes
 
 	checkpoints map[task.ID]string // for the next attempt of a step
-	signals     []sentSignal       // ever accepted, in their order
-	deleted     bool               // retention has deleted tasks
-	arrived     []task.Instant     // when the server started
-	rates       map[string]*passes // of the rates of templates
+	signals     []sentSignal
+	deleted     bool
+	arrived     []task.Instant // when the server started
+	rates       map[string]*passes
 }
 
 func newModel(t *testing.T, other kind) (*model, error) {
@@ -91,7 +91,6 @@ func byCode() cmp.Option {
 	return cmp.Comparer(func(a, b error) bool { return task.CodeOf(a) == task.CodeOf(b) })
 }
 
-// do carries out one verb and what follows a commit.
 func (m *model) do(o op) error {
 	if err := m.verb(o); err != nil {
 		return err
@@ -107,7 +106,6 @@ func (m *model) after() error {
 	return errors.Join(err, m.noteChildren())
 }
 
-// verb skips verbs that find nothing to work on.
 func (m *model) verb(o op) error {
 	switch o.kind {
 	case "submit":
@@ -173,7 +171,6 @@ func (m *model) verb(o op) error {
 	}
 }
 
-// restart starts a server without memory.
 func (m *model) restart() error {
 	_, err := both(m, func(w *world) (any, error) {
 		// SQLite forgets unused IDs; from the next millisecond on they agree again

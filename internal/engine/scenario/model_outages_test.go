@@ -39,7 +39,6 @@ func (w *world) outages() ([]*task.Outage, error) {
 	return list, err
 }
 
-// outage closes an outage as an operator, or lets one failure repeat until one opens.
 func (m *model) outage(o op) error {
 	if o.n[0]%4 > 0 {
 		return m.burst(o)
@@ -55,7 +54,6 @@ func (m *model) outage(o op) error {
 	return err
 }
 
-// burst reports the failure of the last leases in one report.
 func (m *model) burst(o op) error {
 	refs := map[task.ID]bool{}
 	var results []engine.Result
@@ -75,7 +73,7 @@ func (m *model) burst(o op) error {
 
 // beforeReport is the state before a result is reported.
 type beforeReport struct {
-	outage *task.Outage // of the route
+	outage *task.Outage
 	step   *task.Step
 }
 

@@ -17,7 +17,6 @@ import (
 
 // Two nodes on one PostgreSQL. Package upkeep tests their timing; here the database carries the messages.
 
-// patient bounds the wait for short operations.
 const patient = 30 * time.Second
 
 func startNode(t *testing.T, dsn string, poll time.Duration) *engine.Engine {
@@ -43,7 +42,6 @@ func startNode(t *testing.T, dsn string, poll time.Duration) *engine.Engine {
 	return e
 }
 
-// pollElsewhere polls on one node while another one receives a job again and again.
 func pollElsewhere(t *testing.T, here, elsewhere *engine.Engine) engine.Lease {
 	t.Helper()
 	w, err := here.Register(t.Context(), task.Worker{})

@@ -36,7 +36,6 @@ func TestNodeScripts(t *testing.T) {
 	}
 }
 
-// twoNodes shares the names of tasks and workers between the nodes A and B.
 type twoNodes struct {
 	sides    map[string]*side
 	observer *observer
@@ -46,7 +45,7 @@ type twoNodes struct {
 type side struct {
 	*interpreter
 	store *pausingStore
-	actor *actor // of the command under way; nil: none
+	actor *actor
 	out   []string
 	err   error
 }
@@ -83,9 +82,8 @@ func runOnNodes(t *testing.T, src string) string {
 	return printed + tail
 }
 
-// release ends the commands that a failed script has left under way.
 func (n *twoNodes) release() {
-	for range 2 { // one may wait for the other
+	for range 2 {
 		for _, side := range n.sides {
 			if side.actor != nil && side.actor.phase != ended {
 				_ = n.schedule.drive(side.actor, "")
@@ -164,7 +162,6 @@ func (n *twoNodes) begin(side *side, s statement, hold string) ([]string, error)
 	return n.ended(side)
 }
 
-// goOn lets a node finish its command.
 func (n *twoNodes) goOn(side *side) ([]string, error) {
 	if side.actor == nil {
 		return nil, badScript("nothing is under way")
@@ -205,7 +202,6 @@ func (s *schedule) drive(a *actor, until string) error {
 	}
 }
 
-// retain is one batch of retention alone.
 func (in *interpreter) retain(*args) ([]string, error) {
 	n, err := in.engine.Retain(in.ctx)
 	return []string{fmt.Sprint("at most ", n, " of a kind deleted")}, err
@@ -213,7 +209,6 @@ func (in *interpreter) retain(*args) ([]string, error) {
 
 var _ engine.Cluster = (*pausingStore)(nil)
 
-// look makes the node read the other one's changes.
 func (s *side) look() error {
 	if err := s.begun(); err != nil {
 		return err

@@ -49,7 +49,7 @@ func raceUnderLimit(t *testing.T, nodes []*engine.Engine, store engine.Database)
 		}
 	}
 	c := &permitCount{runs: map[string]int{}}
-	each := 20 // tasks of a submitter
+	each := 20
 	if testing.Short() {
 		each = 6
 	}
@@ -102,7 +102,7 @@ func TestManyTasksOfOneCustomer(t *testing.T) {
 }
 
 func manyOfOne(t *testing.T, shared bool) {
-	const weight = 2 // the limit of each customer
+	const weight = 2
 	store, _ := bare[0].open(t)
 	e := engineOn(t, store)
 	registerCrowd(t, e, eachKey)

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// How the workers of a crowd end their steps.
 const (
 	completed = "completed"
 	givenBack = "given back"
@@ -19,9 +18,8 @@ const (
 	notBegun  = "not begun" // silence from the beginning
 )
 
-// Default consequences.
 const (
-	forsakenIn = 90 * time.Second // until it is noticed
+	forsakenIn = 90 * time.Second
 	notBegunIn = 30 * time.Second
 	// maxFailures is the number of failures that is final.
 	maxFailures = 6
@@ -55,7 +53,7 @@ func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end stri
 	for i, l := range leases {
 		x := taken[i]
 		switch end {
-		case givenBack: // a new wait
+		case givenBack:
 			x.ready = m.since(x)
 			m.waiting[l.Task.ID] = x
 		case failed:
@@ -70,7 +68,6 @@ func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end stri
 	}
 }
 
-// fail also checks when the step will come back.
 func (m *crowd) fail(rt *rapid.T, id task.ID, x waiter) {
 	x.inRow = 0
 	m.charge(rt, id, x, m.find(rt, id), 0)
@@ -99,7 +96,6 @@ func (m *crowd) charge(rt *rapid.T, id task.ID, x waiter, s *task.Step, later ti
 	m.putOff(rt, id, x, s)
 }
 
-// keepUp runs the loops and checks the returned steps.
 func (m *crowd) keepUp(rt *rapid.T) {
 	if err := m.upkeep.RunOnce(m.ctx); err != nil {
 		rt.Fatal(err)
@@ -131,7 +127,6 @@ func (m *crowd) keepUp(rt *rapid.T) {
 	}
 }
 
-// putOff notes that a step comes back when its timer fires.
 func (m *crowd) putOff(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	if s.Priority != x.level {
 		rt.Fatalf("a step of level %d comes back with %d, want %d", x.own, s.Priority, x.level)
@@ -140,7 +135,6 @@ func (m *crowd) putOff(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	m.away[id] = x
 }
 
-// back notes that a step waits for workers from now on.
 func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	if s.State != task.StepEnqueued || s.Priority != x.level || s.ReadyAt != task.At(m.now) {
 		rt.Fatalf("at %s a step of level %d is %s at level %d since %s, want it enqueued at level %d",
@@ -160,7 +154,6 @@ func (m *crowd) since(x waiter) task.Instant {
 	return task.At(m.now)
 }
 
-// raised is the level of a step that has lost a worker.
 func (m *crowd) raised(x waiter) int {
 	names := 0
 	for _, level := range []int{25, 50, 75} {
@@ -184,7 +177,7 @@ func (m *crowd) find(rt *rapid.T, id task.ID) *task.Step {
 
 // emptyQueue requires that all remaining steps come.
 func (m *crowd) emptyQueue(rt *rapid.T) {
-	all := len(m.workers) - 1 // can do everything
+	all := len(m.workers) - 1
 	for len(m.waiting) > 0 || len(m.away) > 0 {
 		m.take(rt, all, 8, completed)
 		if len(m.waiting) == 0 && len(m.away) > 0 {

@@ -15,11 +15,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// lineup records the runs under each ordering key, and violations.
 type lineup struct {
 	mu     sync.Mutex
-	runs   map[string]task.ID // by key
-	last   map[string]int     // number of the submission, by key and submitter
+	runs   map[string]task.ID
+	last   map[string]int
 	ended  int
 	faults []string
 }
@@ -88,14 +87,14 @@ func engineOn(t *testing.T, s engine.Database) *engine.Engine {
 }
 
 const (
-	racers      = 4 // submitters
+	racers      = 4
 	raceKeys    = 3
 	raceWorkers = 4
 )
 
 func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 	l := &lineup{runs: map[string]task.ID{}, last: map[string]int{}}
-	each := 20 // tasks of a submitter
+	each := 20
 	if testing.Short() {
 		each = 6
 	}
@@ -119,7 +118,6 @@ func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 	}
 }
 
-// submit submits one task after the other.
 func (l *lineup) submit(ctx context.Context, t *testing.T, e *engine.Engine, name string, each int) {
 	for i := range each {
 		key := fmt.Sprint("k", i%raceKeys)

@@ -46,20 +46,20 @@ func TestNobodyStarves(t *testing.T) {
 type crowd struct {
 	*world
 	workers  []task.ID
-	can      [][]string // capabilities by worker
+	can      [][]string
 	waiting  map[task.ID]waiter
-	away     map[task.ID]waiter // held by silent workers, or put off
-	promoted task.Instant       // the last look for steps that have waited too long
+	away     map[task.ID]waiter
+	promoted task.Instant // the last look for steps that have waited too long
 	seen     map[string]int
 }
 
 type waiter struct {
 	own, level int
-	ready      task.Instant // since when its wait counts
+	ready      task.Instant
 	born       task.Instant
 	needs      []string
 	failures   int
-	inRow      int          // workers lost since its last failure
+	inRow      int
 	lost       task.Instant // when its lease is over, while it is held
 	due        task.Instant // when it comes back, while it is put off
 }
@@ -87,7 +87,7 @@ func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 		Stagger:       rapid.SampledFrom([]time.Duration{-1, 0, time.Second}).Draw(rt, "stagger"),
 		RequeueDelay:  rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Second}).Draw(rt, "requeue_delay"),
 	}
-	cfg.Recovery.Limits.Worker = maxFailures - 1 // as many as of other classes
+	cfg.Recovery.Limits.Worker = maxFailures - 1
 	s, reopen := k.open(t)
 	w, err := newWorld(t, s, reopen, cfg)
 	if err != nil {

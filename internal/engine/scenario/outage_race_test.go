@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// outageConfig opens an outage after 20 failures and probes every ten seconds.
 var outageConfig = settings.Config{OutageBreaker: settings.OutageBreaker{Enabled: settings.On, Failures: 20,
 	Within: time.Hour, ProbeInterval: 10 * time.Second, MaxProbeInterval: 10 * time.Second}}
 
@@ -28,7 +27,6 @@ func (c *stepClock) now() time.Time { return time.Now().Add(time.Duration(c.ahea
 
 func (c *stepClock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// outageNodes are two nodes on one PostgreSQL, or one on another store.
 func outageNodes(t *testing.T, k kind, c *stepClock) (nodes []*engine.Engine, stores []engine.Database) {
 	t.Helper()
 	if k.name == "postgres" {
@@ -55,7 +53,6 @@ func outageNodes(t *testing.T, k kind, c *stepClock) (nodes []*engine.Engine, st
 	return nodes, stores
 }
 
-// probers are workers spread over nodes that poll together.
 type probers struct {
 	t       *testing.T
 	nodes   []*engine.Engine
@@ -117,7 +114,6 @@ func (p *probers) settle(leases []engine.Lease, status engine.ResultStatus) {
 	}
 }
 
-// follow makes all nodes read each other's changes.
 func (p *probers) follow() {
 	p.t.Helper()
 	for _, e := range p.nodes {

@@ -57,7 +57,7 @@ func TestNodesFollowPauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := startNode(t, way.dsn, way.poll), startNode(t, way.dsn, way.poll)
-			pollElsewhere(t, b, a) // both have the route, and hear each other
+			pollElsewhere(t, b, a)
 			w, err := b.Register(t.Context(), task.Worker{})
 			if err != nil {
 				t.Fatal(err)
@@ -103,7 +103,7 @@ func followPause(t *testing.T, a, b *engine.Engine, worker task.ID) {
 	if n := <-got; n == 0 || time.Since(began) > patient/2 {
 		t.Errorf("after the resume a poll got %d steps, %s later", n, time.Since(began))
 	}
-	for { // the rest, so that the next round begins with none
+	for {
 		leases, _, err := b.Poll(ctx, worker, 9, 0, true)
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func TestPausesOfARestoredDatabase(t *testing.T) {
 		}
 		run(restored[0]...)
 		want := 0
-		if restored[0] != nil { // it goes back to the pause
+		if restored[0] != nil {
 			if _, err := e.ResumePaused(t.Context(), jobs, "ann", ""); err != nil {
 				t.Fatal(err)
 			}

@@ -7,8 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Calls of domain roles in a transaction, each after a pause.
-
 // pauseIn pauses only transactions of a script.
 func pauseIn(tx engine.Tx, at string) {
 	if x, ok := tx.(*pausingTx); ok {

@@ -56,7 +56,6 @@ func (s *pausingStore) Publish(n engine.PeerEvents) {
 	s.news = append(s.news, n)
 }
 
-// carry sends the news kept back so far.
 func (s *pausingStore) carry() {
 	s.mu.Lock()
 	news := s.news
@@ -70,7 +69,6 @@ func (s *pausingStore) carry() {
 // connected marks the begin of incoming news.
 const connected = 0
 
-// Subscribe passes on marks.
 func (s *pausingStore) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
 	return s.Store.Subscribe(ctx, func(n engine.PeerEvents) {
 		hear(n)
@@ -85,7 +83,6 @@ func (s *pausingStore) Subscribe(ctx context.Context, hear func(engine.PeerEvent
 	})
 }
 
-// heardOf returns when a mark has come.
 func (s *pausingStore) heardOf(mark int64) error {
 	timeout := time.After(patient)
 	for {
@@ -132,7 +129,6 @@ func (s *pausingStore) violated(format string, args ...any) {
 	s.violation = errors.Join(s.violation, fmt.Errorf(format, args...))
 }
 
-// violations returns the faults seen since the last call.
 func (s *pausingStore) violations() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +156,6 @@ func (s *pausingStore) checkVacant(left map[int64]int) {
 	}
 }
 
-// pausingTx pauses before each query.
 type pausingTx struct {
 	engine.Tx
 	store *pausingStore
@@ -177,7 +172,7 @@ func (x *pausingTx) pause(at string) {
 // Ready also looks at what the answer leaves out, while no other actor runs.
 func (x *pausingTx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	x.pause("Ready")
-	var known []int64 // the node looks at them
+	var known []int64
 	for _, r := range routes {
 		vacant, err := x.Tx.Vacant(ctx, r)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 func serve(ctx context.Context, t *testing.T, e *engine.Engine, capacity int, do func([]engine.Lease) bool) {
 	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: capacity})
 	if err != nil {
-		if ctx.Err() == nil { // the race may be over before this worker begins
+		if ctx.Err() == nil {
 			t.Error(err)
 		}
 		return

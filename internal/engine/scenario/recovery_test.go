@@ -46,7 +46,6 @@ func (in *interpreter) configureRecovery(a *args) error {
 	return nil
 }
 
-// showRecovery prints the fields that recovery may change, and the classes of the last failures.
 func (in *interpreter) showRecovery(a *args) ([]string, error) {
 	t, rows, err := in.shown(a)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// restored is a database that goes back in time under a running node.
 type restored struct {
 	*testing.T
 	server *pgtest.Server
@@ -93,7 +92,7 @@ func TestDatabaseGoesBack(t *testing.T) {
 	r.stopped(r.server.SwapIn)
 
 	b := r.node()
-	r.submit(b, "payments") // gets the numbers that emails had
+	r.submit(b, "payments")
 	paid, err := b.Register(t.Context(), task.Worker{Handlers: []string{"payments"}})
 	r.must(err)
 	for _, handler := range []string{"emails", "early", "payments"} {

@@ -116,7 +116,6 @@ func (j *journalled) Write(ctx context.Context, fn func(context.Context, engine.
 	return err
 }
 
-// note records a call; repetitions count once.
 func (j *journalled) note(tx engine.Tx, call string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -126,7 +125,6 @@ func (j *journalled) note(tx engine.Tx, call string) {
 	}
 }
 
-// noted records a call and makes it.
 func noted[T any](ctx context.Context, j *journalled, tx engine.Tx, call string,
 	do func(context.Context, engine.Tx, T) error, rows T,
 ) error {

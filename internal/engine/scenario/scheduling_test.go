@@ -56,7 +56,6 @@ func (in *interpreter) reconfigure(a *args) ([]string, error) {
 	return nil, in.restart()
 }
 
-// rekey gives one batch of waiting steps new keys.
 func (in *interpreter) rekey(a *args) ([]string, error) {
 	n := 1
 	if err := a.number("n", &n); err != nil {
@@ -66,7 +65,6 @@ func (in *interpreter) rekey(a *args) ([]string, error) {
 	return []string{fmt.Sprintf("%d looked at, more=%v", n, more)}, err
 }
 
-// showReady prints the ready steps in their order.
 func (in *interpreter) showReady(*args) ([]string, error) {
 	routes, err := in.world.store.Routes(in.ctx)
 	if err != nil {

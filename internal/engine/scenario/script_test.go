@@ -66,13 +66,12 @@ func compare(t *testing.T, file, want, got string) {
 // statement is one command of a script and the lines that it must print.
 type statement struct {
 	line  int
-	text  []string // of the file, with comments and empty lines
+	text  []string
 	words []string
 	body  string
 	want  []string
 }
 
-// printed is the statement with its real output.
 func (s statement) printed(out []string, failed bool) string {
 	var b bytes.Buffer
 	for _, l := range s.text {
@@ -151,7 +150,6 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// run returns the script with its real output.
 func run(t *testing.T, src string, store engine.Database, reopen func() engine.Database) string {
 	t.Helper()
 	list, tail, err := parse(src)
@@ -209,7 +207,6 @@ func (a *args) text(key string) string {
 	return v
 }
 
-// list is a value with commas.
 func (a *args) list(key string) []string {
 	if v, ok := a.get(key); ok && v != "" {
 		return strings.Split(v, ",")
@@ -236,7 +233,6 @@ func (a *args) unknown() error {
 	return nil
 }
 
-// scriptError is a fault of the script, not of the tested code.
 type scriptError struct{ error }
 
 func badScript(format string, args ...any) error { return scriptError{fmt.Errorf(format, args...)} }

@@ -13,7 +13,6 @@ import (
 
 type field struct{ key, value string }
 
-// line omits empty fields.
 func line(fields []field) string {
 	var words []string
 	for _, f := range fields {

@@ -36,7 +36,6 @@ type signalRace struct {
 
 const signalYAML = `{name: order, version: "1", steps: [{name: paid, wait: {signal: paid, key: "{{id}}", timeout: 1h}}]}`
 
-// tasksOfKey is the number of tasks that wait for each signal.
 const tasksOfKey = 3
 
 func (r *signalRace) run() {
@@ -65,7 +64,7 @@ func (r *signalRace) run() {
 		}
 		all.Go(func() {
 			r.send(ctx, r.nodes[n%len(r.nodes)], key)
-			r.send(ctx, r.nodes[(n+1)%len(r.nodes)], key) // the same signal again
+			r.send(ctx, r.nodes[(n+1)%len(r.nodes)], key)
 		})
 	}
 	all.Wait()
@@ -174,11 +173,11 @@ func signalCrash(t *testing.T, w *world) {
 			t.Fatal(err)
 		}
 	}
-	store("a") // before the steps wait
+	store("a")
 	if err := w.upkeep.RunOnce(w.ctx); err != nil {
 		t.Fatal(err)
 	}
-	store("b")                      // after it
+	store("b")
 	w.set(start.Add(2 * time.Hour)) // neither time nor retention can lose it
 	if err := w.restart(); err != nil {
 		t.Fatal(err)

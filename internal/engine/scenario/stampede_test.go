@@ -25,7 +25,7 @@ func TestStampede(t *testing.T) {
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				store, reopen := s.open(t)
-				if s.name == "memstore" { // two runs of everything would only be slower
+				if s.name == "memstore" {
 					store = memstore.New(nil)
 				}
 				if every > 0 {
@@ -104,7 +104,7 @@ func (w *world) stampede(t *testing.T) {
 type herd struct {
 	*world
 	t    *testing.T
-	left atomic.Int64 // steps that are not completed yet
+	left atomic.Int64
 
 	mu      sync.Mutex
 	settled map[task.ID]int

@@ -22,7 +22,6 @@ type kind struct {
 	open func(t *testing.T) (s engine.Database, reopen func() engine.Database)
 }
 
-// stores are the bare stores, the reference model first, and some with a dispatcher.
 var stores = append(bare, throughDispatcher(once), throughDispatcher(bare[1]))
 
 // once is the reference model where every transaction runs once, so that its IDs agree with other stores.
@@ -66,7 +65,6 @@ type dispatched struct {
 	server *memory.Server
 }
 
-// counting counts its tokens from 1, as a store does.
 type counting struct {
 	engine.Dispatcher
 	store engine.Database
@@ -113,7 +111,6 @@ type sameIDs struct {
 
 func (s sameIDs) IDs() *task.Source { return s.ids }
 
-// durable opens a store that outlives its process.
 func durable(t *testing.T, open func() (engine.Database, error)) (engine.Database, func() engine.Database) {
 	t.Helper()
 	again := func() engine.Database {

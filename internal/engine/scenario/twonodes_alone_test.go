@@ -25,7 +25,7 @@ func (d *duo) aloneVerb(o op) error {
 	case "news":
 		return d.carryNews()
 	case "restart":
-		if o.n[1]%4 > 0 { // it takes a while
+		if o.n[1]%4 > 0 {
 			return nil
 		}
 		n.stop()
@@ -45,7 +45,7 @@ func (d *duo) aloneVerb(o op) error {
 		subs := slices.Repeat([]engine.Submission{{TaskType: handler, Context: []byte("1")}}, 2+int(o.n[2]%5))
 		d.advance(time.Millisecond)
 		return d.accepted(n.engine.Submit(n.ctx, subs, false))
-	case "finishing": // tasks of one step, from their beginning to their end
+	case "finishing":
 		return d.begin(n, 2)
 	case "failing":
 		return d.fail(n)
@@ -58,7 +58,6 @@ func (d *duo) aloneVerb(o op) error {
 	}
 }
 
-// begin registers a worker and has it complete some new tasks.
 func (d *duo) begin(n *node, tasks int) error {
 	if err := d.register(n, task.Worker{Name: "w", Capacity: 10, Handlers: []string{"h", "i"}}); err != nil {
 		return err
@@ -138,7 +137,6 @@ func (d *duo) edge(o op) error {
 	return nil
 }
 
-// carryNews delivers each node's news to the other.
 func (d *duo) carryNews() error {
 	d.marks--
 	for _, n := range d.nodes {

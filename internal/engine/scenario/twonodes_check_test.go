@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// check runs while nothing else does; whole reads every task with all its records.
 func (d *duo) check(whole bool) error {
 	for _, check := range []func() error{d.checkTasks, d.checkKeys, d.checkWorkers, d.checkCases, d.checkDeadlines} {
 		if err := check(); err != nil {
@@ -57,7 +56,7 @@ func (d *duo) checkTasks() error {
 		}
 		last := d.known[id]
 		if age := d.now.Sub(time.UnixMilli(id.Seq() >> 12)); last == nil && d.all && age > d.nodes[0].retained() {
-			continue // a schedule remembers it longer
+			continue
 		}
 		if last == nil || !last.State.Terminal() || d.now.Sub(last.FinishedAt.Time()) <= duoConfig.Retention.Finished {
 			return fmt.Errorf("the task %s was accepted and is gone; it was last seen as %+v", id, last)
@@ -114,7 +113,6 @@ func (d *duo) checkWorkers() error {
 	return nil
 }
 
-// checkCases checks that an open case and its task exist.
 func (d *duo) checkCases() error {
 	for id, of := range d.pending {
 		c, err := d.nodes[0].store.FindCase(d.t.Context(), id)
@@ -216,7 +214,6 @@ func (d *duo) checkUnserved(n *node) error {
 	return nil
 }
 
-// finish repairs and completes what is left, on a node with empty caches. No task is stuck.
 func (d *duo) finish() error {
 	if d.all {
 		return firstError(d.rest(true, true), d.on(d.nodes[0]).finish())
@@ -250,7 +247,7 @@ func (d *duo) finish() error {
 		if err := d.settle(n, complete(leases)); err != nil {
 			return err
 		}
-		if len(leases) == 0 { // the rest waits for a time, or is in lost hands
+		if len(leases) == 0 {
 			d.advance(11 * time.Minute)
 		}
 	}

@@ -15,10 +15,8 @@ import (
 // of the design note.
 const deliverySeeds = 1000
 
-// duoDelivery lets messages expire about when other things end.
 var duoDelivery = settings.Delivery{Offered: true, TTL: time.Minute, ExpiryLimit: 3}
 
-// The additional verbs and rivals of such scripts.
 var (
 	deliveryVerbs  = []string{"queue worker", "dispatch", "dispatch", "dispatch", "letter", "letter", "cordon", "uncordon"}
 	deliveryRivals = []rivalry{
@@ -38,17 +36,17 @@ var (
 )
 
 type deliveries struct {
-	queues    []task.ID // workers with a queue
+	queues    []task.ID
 	started   map[engine.LeaseRef]bool
 	expired   map[engine.LeaseRef]bool
 	expires   map[engine.LeaseRef]time.Time
 	cordoned  map[*node]map[task.ID]int // cordons that a node has heard of; 0 from the begin of an uncordon on
-	uncordons map[task.ID]int           // how many were begun
+	uncordons map[task.ID]int
 }
 
 func (d *duo) deliveryAlone(n *node, o op) error {
 	switch o.kind {
-	case "dispatching": // a worker with a queue gets steps
+	case "dispatching":
 		if err := errors.Join(d.queueWorker(n), d.aloneVerb(op{kind: "stock", n: o.n})); err != nil {
 			return err
 		}
@@ -57,7 +55,7 @@ func (d *duo) deliveryAlone(n *node, o op) error {
 	case "silence": // the workers are about to be taken for dead
 		d.advance(89 * time.Second)
 		return nil
-	default: // the last dispatch or its lease is about to expire
+	default:
 		var last time.Time
 		for _, at := range d.expires {
 			if at.After(last) {
@@ -171,7 +169,6 @@ func (d *duo) begun(ref engine.LeaseRef) error {
 	return nil
 }
 
-// cordon cordons a worker, most times one with a queue, or uncordons it.
 func (d *duo) cordon(n *node, o op) error {
 	from := &d.workers
 	if o.n[1]%4 > 0 {

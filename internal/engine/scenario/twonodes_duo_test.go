@@ -16,28 +16,27 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// duo is two nodes on one schema of PostgreSQL, and everything that either acknowledged.
 type duo struct {
 	t        *testing.T
 	dsn      string
 	observer *observer
 	nodes    [2]*node
 	now      time.Time
-	trace    string // of the last round
+	trace    string
 	figures  figures
 
 	mu sync.Mutex // two actors overlap until the database finds that a lock is free
 	*knowledge
-	all      bool // the script has all verbs of TestModel
+	all      bool
 	handed   map[engine.LeaseRef]bool
-	heard    map[task.ID]time.Time  // the last accepted sign of life of a worker
-	serves   map[task.ID]int        // number of handlers of a worker
-	keys     map[string]bound       // tasks of keys
-	pending  map[task.ID]task.ID    // tasks of cases that are open
+	heard    map[task.ID]time.Time // the last accepted sign of life of a worker
+	serves   map[task.ID]int
+	keys     map[string]bound
+	pending  map[task.ID]task.ID
 	known    map[task.ID]*task.Task // as they were after the last round
-	repaired map[task.ID]bool       // an operator had them repaired
-	marks    int64                  // the last that was sent with news
-	stocked  int                    // how often a route was stocked
+	repaired map[task.ID]bool
+	marks    int64 // the last that was sent with news
+	stocked  int
 	deliveries
 	duoPauses
 }
@@ -109,7 +108,6 @@ func newDuo(t *testing.T, all bool) (*duo, error) {
 	return d, errors.Join(err, d.carryNews())
 }
 
-// timedTemplate must be done within ten minutes and tries its steps once.
 func timedTemplate() *task.Template {
 	t := &task.Template{Namespace: engine.DefaultNamespace, Name: "timed", Version: "1", Fingerprint: "timed",
 		Lifecycle: task.Lifecycle{MaxDuration: 10 * time.Minute},
@@ -167,11 +165,10 @@ func (d *duo) close() {
 	}
 }
 
-// round runs verbs alone, then those of both nodes together.
 func (d *duo) round(r round) error {
 	d.trace = ""
 	if d.all {
-		d.advance(time.Millisecond) // so that the order is clear
+		d.advance(time.Millisecond)
 	}
 	for _, o := range r.before {
 		d.trace += fmt.Sprintf("  %s, alone, at +%v\n", o.kind, d.now.Sub(start))

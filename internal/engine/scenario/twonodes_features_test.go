@@ -15,7 +15,6 @@ import (
 // lack a key.
 const featureSeeds = 3000
 
-// The verbs of such scripts that may run beside any other, and the rivals among them.
 var (
 	featureVerbs = []string{"workflow", "workflow", "move", "move", "move", "fire", "sent", "sent", "decide",
 		"claim", "claim", "settle", "settle", "settle", "start", "cancel", "act", "replay", "upkeep", "heartbeat"}
@@ -35,10 +34,8 @@ var (
 	}
 )
 
-// modelVerb is the prefix of the verbs of TestModel.
 const modelVerb = "model "
 
-// modelVerbs have the weights of TestModel.
 func modelVerbs() (kinds []string) {
 	for _, w := range weights {
 		kinds = append(kinds, slices.Repeat([]string{modelVerb + w.kind}, w.weight)...)
@@ -46,7 +43,6 @@ func modelVerbs() (kinds []string) {
 	return kinds
 }
 
-// on returns the model of one node, which shares the knowledge of both.
 func (d *duo) on(n *node) *model { return &model{[]*world{n.world}, d.knowledge} }
 
 // modelVerb runs a verb of TestModel on a node that has read the other one's changes.
@@ -88,7 +84,7 @@ func (d *duo) featureVerb(n *node, o op) error {
 		return nil
 	case "workflow":
 		subs := modelSubmissions(o, d.now)
-		for i := range subs { // the order of two parallel verbs is unknown
+		for i := range subs {
 			subs[i].Meta.OrderingKey, subs[i].Unique, subs[i].IdempotencyKey = "", nil, ""
 		}
 		return d.accepted(n.engine.Submit(n.ctx, subs, false))

@@ -48,7 +48,6 @@ func (n *alike) register(source string) {
 	n.must(err)
 }
 
-// submit returns the IDs of n new tasks by sequence.
 func (n *alike) submit(node, count int, s engine.Submission) map[int64]task.ID {
 	n.Helper()
 	ids := map[int64]task.ID{}
@@ -114,7 +113,6 @@ func TestChildOfAnotherNode(t *testing.T) {
 	}
 }
 
-// advance submits and counts children until nothing is left to do.
 func (n *alike) advance(node int) {
 	n.Helper()
 	_, err := n.nodes[node].FireTimers(n.Context(), 100)

@@ -13,7 +13,6 @@ import (
 // Scripts with a seed from here on have pauses besides what deliverySeeds add.
 const pauseSeeds = 2000
 
-// The additional verbs and rivals of such scripts.
 var (
 	pauseVerbs  = []string{"pause", "pause", "unpause", "unpause"}
 	pauseRivals = []rivalry{
@@ -40,8 +39,8 @@ var duoTargets = []task.PauseTarget{
 type pauseEnds map[task.PauseTarget]time.Time
 
 type duoPauses struct {
-	stored  pauseEnds                      // certainly in force in the database
-	follows map[*node]pauseEnds            // certainly followed by a node
+	stored  pauseEnds
+	follows map[*node]pauseEnds
 	acts    map[task.PauseTarget]int       // begins and ends of verbs about a target
 	last    map[task.PauseTarget]time.Time // the last pause, resume or planned end of a target
 }
@@ -59,7 +58,6 @@ func (d *duo) followed(n *node) pauseEnds {
 	return d.follows[n]
 }
 
-// learned notes that nodes have read the pauses while nothing else ran.
 func (d *duo) learned(nodes ...*node) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -84,7 +84,7 @@ func (s *telling) take() []engine.PeerEvents {
 type turns struct {
 	*interpreter
 	open func() (engine.Database, func() engine.Database)
-	next *world // has the next command; nil until there is a second node
+	next *world
 	hear map[*engine.Engine]func(engine.PeerEvents)
 }
 
@@ -109,7 +109,7 @@ func runInTurns(t *testing.T, src string) string {
 // do runs a command on the node whose turn it is. Both nodes restart with "crash server" and "reconfigure".
 func (n *turns) do(s statement) ([]string, error) {
 	out, err := n.interpreter.do(s)
-	if n.world == nil { // config
+	if n.world == nil {
 		return out, err
 	}
 	here, there, failed := n.world, n.next, error(nil)
