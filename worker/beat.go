@@ -19,7 +19,7 @@ func (s *session) beatLoop(ctx context.Context) {
 			err := s.beat(ctx)
 			if err == nil {
 				pause = backoff.Pauses{}
-				s.beatWake.clear() // this beat answers the signal
+				s.beatWake.clear()
 				break
 			}
 			if ctx.Err() != nil {
@@ -27,7 +27,7 @@ func (s *session) beatLoop(ctx context.Context) {
 			}
 			s.log.Warn("heartbeat", "error", err)
 			if pause.Failures >= 3 {
-				break // the regular interval is now as short
+				break
 			}
 			// Retry before the next regular beat: leases are running out.
 			if !pause.Wait(ctx, tasker.ErrorRetryAfter(err)) {
@@ -77,7 +77,6 @@ func (s *session) beat(ctx context.Context) error {
 	return nil
 }
 
-// pulse returns the next heartbeat and its jobs, for renew.
 func (s *session) pulse() (protocol.Heartbeat, []*Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

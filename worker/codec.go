@@ -53,7 +53,6 @@ func (s *session) decode(job *Job, doc json.RawMessage, root, what string) (json
 // encodeTime bounds the encoding of a result whose handler has ended.
 const encodeTime = 10 * time.Second
 
-// encodeResult returns a handler's return value as encoded JSON.
 func (s *session) encodeResult(job *Job, out any) (json.RawMessage, error) {
 	raw, err := encodeResult(out)
 	if err != nil || s.codec == nil {
@@ -73,7 +72,6 @@ func (s *session) encodeResult(job *Job, out any) (json.RawMessage, error) {
 		Failure: tasker.Failure{Type: "codec", Code: codeCodec, Message: err.Error(), Class: tasker.ClassWorker}, cause: err})
 }
 
-// codeCodec is the code of a failure to decode an input or encode a result.
 const codeCodec = "CODEC"
 
 func undecoded(err error, root, what string) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// deliveries come from a Transport. session.mu guards them.
+// deliveries are guarded by session.mu.
 type deliveries struct {
 	waiting []waitingStep
 	// stop ends the current Receive; nil: none has begun.
@@ -26,10 +26,9 @@ type deliveries struct {
 // waitingStep is a delivered step whose start the server has not been asked for. Its message stays unacknowledged.
 type waitingStep struct {
 	Delivery
-	worker uuid.UUID // the registration that it was sent to
+	worker uuid.UUID
 }
 
-// registrationTransport is "" without a Transport.
 func (o *Options) registrationTransport() string {
 	if o.Transport == nil {
 		return ""
@@ -45,7 +44,6 @@ func (s *session) checkQueue(self *protocol.RegisteredWorker) error {
 	return tasker.Errorf(tasker.CodeInvalid, "the server sends no steps over %s", s.opts.Transport.Name())
 }
 
-// receiveLoop keeps one Receive running per registration until ctx ends.
 func (s *session) receiveLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.mu.Lock()
@@ -68,7 +66,7 @@ func (s *session) deliver(d waitingStep) {
 	defer s.mu.Unlock()
 	switch i := slices.IndexFunc(s.deliveries.waiting, d.sameLease); {
 	case d.worker != s.self.WorkerID:
-		// The server has forgotten that registration, and with it the lease.
+		// The server has forgotten that registration and its leases.
 		d.Ack()
 	case s.deliveries.closed:
 		d.Release()
@@ -139,7 +137,7 @@ func (s *session) awaitDeliveries(ctx context.Context) ([]waitingStep, bool) {
 		}
 		select {
 		case <-s.fetchWake:
-			runtime.Gosched() // deliveries that are about to come share the request
+			runtime.Gosched() // imminent deliveries share the request
 		case <-ctx.Done():
 		}
 	}
@@ -223,7 +221,6 @@ func (s *session) waitAgain(batch []waitingStep) {
 	s.deliveries.waiting = append(s.deliveries.waiting, newer...)
 }
 
-// started runs the confirmed steps and acknowledges the messages of all.
 func (s *session) started(ctx context.Context, batch []waitingStep, answers []protocol.LeaseAnswer) {
 	held := make([]protocol.Assignment, 0, len(batch))
 	for i := range answers {
@@ -278,7 +275,7 @@ func (s *session) giveBack(d waitingStep) *Job {
 		return nil
 	}
 	job := s.newJob(&d.Assignment, time.Now())
-	job.cancel(nil) // no handler runs
+	job.cancel(nil)
 	job.message = &d.Delivery
 	old := s.held[job.StepUUID]
 	if old != nil {
@@ -289,7 +286,6 @@ func (s *session) giveBack(d waitingStep) *Job {
 	return old
 }
 
-// lose ends the context of a job whose lease expired unnoticed; nil is none.
 func (j *Job) lose() {
 	if j != nil {
 		j.cancel(ErrLeaseLost)

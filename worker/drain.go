@@ -16,7 +16,7 @@ func (s *session) drain(life context.Context) error {
 	s.mu.Lock()
 	s.draining = true
 	s.mu.Unlock()
-	s.settleAgain.send() // the pause may exceed the remaining time
+	s.settleAgain.send()
 
 	left := 0
 	if !s.await(max(s.opts.DrainTimeout, 0), s.noneRunning, abort) {
@@ -70,7 +70,6 @@ func (s *session) await(d time.Duration, done func() bool, abort <-chan struct{}
 	}
 }
 
-// noneRunning reports whether every handler has returned. The caller holds mu.
 func (s *session) noneRunning() bool { return s.running == 0 }
 
 // noneUnreported reports whether every result is accepted or dropped. The caller holds mu.
@@ -90,7 +89,6 @@ func (s *session) stopAll() {
 	}
 }
 
-// leave abandons the handlers that do not return, and counts them.
 func (s *session) leave() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -57,7 +57,6 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
-// laterError has the earliest time of the next attempt, relative to the end of this one.
 type laterError struct {
 	err   error
 	after time.Duration

@@ -16,7 +16,6 @@ const polls = 2
 // loops is at most one polling loop per slot.
 func (s *session) loops() int { return min(polls, s.opts.Concurrency) }
 
-// fetch polls until ctx ends or the server asks the worker to drain.
 func (s *session) fetch(ctx context.Context) {
 	var loops sync.WaitGroup
 	for range s.loops() {
@@ -27,8 +26,8 @@ func (s *session) fetch(ctx context.Context) {
 
 // fetchLoop keeps one poll outstanding while there is room for steps.
 func (s *session) fetchLoop(ctx context.Context) {
-	var mine *outage // the outage that this loop handles
-	early := 0       // consecutive polls that returned empty before their time
+	var mine *outage
+	early := 0 // consecutive polls that returned empty before their time
 	for {
 		room, ok := s.awaitRoom(ctx, mine)
 		if !ok {
@@ -59,7 +58,7 @@ func (s *session) fetchLoop(ctx context.Context) {
 		}
 		if resp.ShouldDrain {
 			s.log.Info("server asks the worker to drain")
-			s.stopFetch() // end the other poll too
+			s.stopFetch()
 			return
 		}
 		if len(resp.Steps) > 0 || time.Since(begun) >= max(wait/2, time.Millisecond) {
@@ -76,7 +75,6 @@ func (s *session) fetchLoop(ctx context.Context) {
 	}
 }
 
-// maxFetch bounds the steps of one poll, and so the response.
 const maxFetch = 1000
 
 // pollWait is that of the options, at most the server's.
@@ -106,7 +104,7 @@ func (s *session) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
 		}
 		room := min(s.room(), share, s.limit)
 		s.asked += room
-		s.wakeFetch() // there may be room for the other loop
+		s.wakeFetch()
 		s.mu.Unlock()
 		if room > 0 {
 			return room, true

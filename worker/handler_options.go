@@ -35,9 +35,9 @@ type HandlerOption func(*registered)
 type registered struct {
 	run         Handler
 	middleware  []Middleware
-	concurrency int           // 0: the slots of the worker
-	timeout     time.Duration // 0: none
-	maxAttempts int           // 0: none
+	concurrency int
+	timeout     time.Duration
+	maxAttempts int
 	pause       time.Duration // after the first attempt; 0: none
 	maxPause    time.Duration
 	misuse      []error
@@ -111,7 +111,6 @@ func WithBackoff(base, limit time.Duration) HandlerOption {
 	}
 }
 
-// backoff is the pause after an attempt, counted from 1.
 func (h *registered) backoff(attempt int) time.Duration {
 	pause := h.pause
 	for ; attempt > 1 && pause < h.maxPause; attempt-- {
@@ -154,9 +153,8 @@ func (h *registered) wrapped(name string, outer []Middleware) (_ *registered, er
 	return &out, nil
 }
 
-// handlerGroup is a set of handlers that share slots.
 type handlerGroup struct {
-	name        string // of the worker, for the server
+	name        string
 	concurrency int
 	handlers    map[string]*registered
 }

@@ -42,7 +42,6 @@ type Health struct {
 // checksTimeout is shorter than the timeout of the servers' probes.
 const checksTimeout = 3 * time.Second
 
-// own runs the application's checks.
 func (w *Worker) own(ctx context.Context, report *healthReport) {
 	if w.opts.Health == nil {
 		return
@@ -66,7 +65,7 @@ func (h Health) limits() vitals.Limits {
 }
 
 type healthReport struct {
-	Status   string                 `json:"status"` // ok or unhealthy
+	Status   string                 `json:"status"`
 	Worker   string                 `json:"worker"`
 	WorkerID string                 `json:"worker_id,omitempty"`
 	Load     int                    `json:"current_load"`
@@ -82,7 +81,6 @@ type healthCheck struct {
 	Unit  string   `json:"unit,omitempty"`
 }
 
-// heartbeatCheck is the name of the check of the connection to the server.
 const heartbeatCheck = "heartbeat"
 
 // healthUnits are the units of the built-in checks, whose names Checks must not use.
@@ -160,7 +158,7 @@ func (s *session) vitals(now time.Time, report *healthReport) vitals.Check {
 	if heard.IsZero() {
 		return check
 	}
-	if report.WorkerID == "" { // the first session is that of most handlers
+	if report.WorkerID == "" {
 		report.WorkerID = self.WorkerID.String()
 	}
 	report.Load += running
@@ -173,7 +171,6 @@ func (s *session) vitals(now time.Time, report *healthReport) vitals.Check {
 	return check
 }
 
-// noteAnswer records an answer of the server. The caller does not hold mu.
 func (s *session) noteAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +216,7 @@ func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(listener) // ends when it is closed
+		_ = server.Serve(listener)
 	}()
 	stop = func() {
 		_ = server.Close() // an interrupted probe is repeated

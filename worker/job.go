@@ -39,22 +39,22 @@ type Job struct {
 	base      stepContext
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	maxResult int // bytes; 0 means unlimited
+	maxResult int
 	maxLarge  int // bytes of a result that is kept apart; 0: the server keeps none
 	maxLog    int // bytes of the log that the server keeps
 	log       atomic.Pointer[jobLog]
 	largeMu   sync.Mutex
 	large     map[string]json.RawMessage // results of parents that were read from the server; guarded by largeMu
-	batch     int                        // number of the batch that brought it
-	timeout   time.Duration              // of the attempt; 0: none
+	batch     int
+	timeout   time.Duration
 
 	// The fields below are guarded by session.mu.
 
 	deadline time.Time // on the worker's clock; zero: none, or it has passed
 	leaseEnd time.Time // on the worker's clock; zero: leases do not end
-	ended    bool      // the handler has returned
-	dropped  bool      // nothing more is reported
-	refused  bool      // the server refused the result once; a failure replaces it
+	ended    bool
+	dropped  bool // nothing more is reported
+	refused  bool // the server refused the result once; a failure replaces it
 	// message is the unanswered message of a step that is returned unstarted; else nil.
 	message *Delivery
 }
@@ -107,7 +107,6 @@ type stepContext struct {
 	due time.Time
 }
 
-// Deadline reports the step's timeout, which the session enforces.
 func (c *stepContext) Deadline() (time.Time, bool) { return c.due, !c.due.IsZero() }
 
 // Value returns the Job, or the values of the ctx of Run.

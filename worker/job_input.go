@@ -75,9 +75,9 @@ func (e *inputError) Error() string { return e.Message }
 func pointerAt(raw json.RawMessage, offset int64) string {
 	type level struct {
 		array bool
-		index int    // of the latest element
-		key   string // of the member
-		value bool   // in an object: a value comes next
+		index int
+		key   string
+		value bool // in an object: a value comes next
 	}
 	var stack []level
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -92,7 +92,7 @@ func pointerAt(raw json.RawMessage, offset int64) string {
 			continue
 		}
 		if n := len(stack) - 1; n >= 0 && !stack[n].array && !stack[n].value {
-			stack[n].key, stack[n].value = token.(string), true // a key is a string
+			stack[n].key, stack[n].value = token.(string), true
 			continue
 		}
 		if n := len(stack) - 1; n >= 0 {

@@ -8,10 +8,9 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// jobLog keeps the end of a handler's log.
 type jobLog struct {
 	mu    sync.Mutex
-	limit int // bytes that are kept; 0: none
+	limit int
 	tail  []byte
 	all   int64
 }
@@ -19,7 +18,6 @@ type jobLog struct {
 // maxJobLog bounds the log of a Job that has no server.
 const maxJobLog = 64 << 10
 
-// Write never fails.
 func (l *jobLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

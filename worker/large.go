@@ -36,7 +36,7 @@ func (s *session) sendLarge(job *Job, raw json.RawMessage) protocol.StepResult {
 		case wire.RefusedWhole(err):
 			return refusal("result_refused", err.Error())
 		case tasker.ErrorCode(err) == tasker.CodeStaleToken, tasker.ErrorCode(err) == tasker.CodeWrongState:
-			// The step is no longer this worker's; the server refuses this too.
+			// The step is another worker's; the server refuses this too.
 			return protocol.StepResult{Status: protocol.ResultReleased}
 		case tasker.ErrorCode(err) == tasker.CodeNotFound:
 			s.registerAgain(ctx, worker)

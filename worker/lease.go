@@ -50,10 +50,10 @@ func (s *session) expire() {
 			continue
 		}
 		if !job.leaseEnd.IsZero() && !now.Before(job.leaseEnd) && !s.outliving {
-			s.outliving, outlives = true, true // once for all steps
+			s.outliving, outlives = true, true
 		}
 		if !job.deadline.IsZero() && !now.Before(job.deadline) {
-			job.deadline = time.Time{} // once
+			job.deadline = time.Time{}
 			late = append(late, job)
 		}
 		s.watch(job)

@@ -44,7 +44,7 @@ func (s *session) waitOut(ctx context.Context, err error, me uuid.UUID, pause *b
 		s.registerAgain(ctx, me)
 		if pause.Failures == 0 {
 			pause.Failures++
-			return ctx.Err() == nil // try the new ID immediately
+			return ctx.Err() == nil
 		}
 	} else {
 		s.log.Warn("poll for steps", "error", err)

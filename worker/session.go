@@ -20,7 +20,7 @@ import (
 const (
 	stopGrace   = 5 * time.Second  // for handlers whose context has ended
 	settleGrace = 10 * time.Second // for the last results to be reported, at least
-	drainGrace  = 5 * time.Second  // for the final drain
+	drainGrace  = 5 * time.Second
 )
 
 // session is one Run of a Worker. Four parts share it: fetching (one goroutine per poll, or two for a Transport), the
@@ -29,8 +29,8 @@ const (
 // are set before the parts start.
 type session struct {
 	backend      protocol.Backend
-	codec        *tasker.Client // nil without a codec
-	server       string         // for the log
+	codec        *tasker.Client
+	server       string
 	opts         Options
 	log          *slog.Logger
 	handlers     map[string]*registered
@@ -46,30 +46,28 @@ type session struct {
 
 	enrol sync.Mutex // held while registering; before mu
 
-	mu sync.Mutex
-	// self is the latest registration.
+	mu         sync.Mutex
 	self       protocol.RegisteredWorker
 	held       map[uuid.UUID]*Job // assigned, and neither settled nor lost
-	running    int                // handlers that have not returned
-	done       results            // to be reported
-	settling   int                // results being reported
-	asked      int                // steps polled for, without an answer yet
-	limit      int                // of one poll or start
-	deliveries deliveries         // of a Transport
-	outage     *outage            // while polls fail, else nil
+	running    int
+	done       results
+	settling   int
+	asked      int // steps polled for, without an answer yet
+	limit      int // of one poll or start
+	deliveries deliveries
+	outage     *outage // while polls fail, else nil
 	// draining is set once and stays: no more steps are accepted.
 	draining   bool
-	lastBatch  stepBatch   // the latest accepted steps
-	unreported int         // results dropped since draining
-	due        *time.Timer // fires expire
-	nextDue    time.Time   // when due fires; zero: never
-	heard      time.Time   // when the server last answered a heartbeat
-	spoken     time.Time   // when a server last answered about leases
-	unanswered bool        // since then such a call failed without an answer
-	outliving  bool        // the log has the message that steps outlive their leases
+	lastBatch  stepBatch
+	unreported int // results dropped since draining
+	due        *time.Timer
+	nextDue    time.Time // when due fires; zero: never
+	heard      time.Time // when the server last answered a heartbeat
+	spoken     time.Time // when a server last answered about leases
+	unanswered bool      // since then such a call failed without an answer
+	outliving  bool      // the log has the message that steps outlive their leases
 }
 
-// results pairs the results to report with their jobs.
 type results struct {
 	jobs []*Job
 	list []protocol.StepResult
@@ -126,7 +124,6 @@ func (o *Options) registration(handlers map[string]*registered) protocol.WorkerR
 	}
 }
 
-// run registers and works until the end that Worker.Run documents.
 func (s *session) run(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -151,7 +148,6 @@ func (s *session) begin(ctx context.Context) error {
 	return nil
 }
 
-// work runs the parts of the session until the end that Run documents.
 func (s *session) work(ctx context.Context) error {
 	// Settling and heartbeats outlive ctx: they end with the drain.
 	life, end := context.WithCancel(s.values)

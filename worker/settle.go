@@ -24,7 +24,7 @@ func (s *session) settleLoop(ctx context.Context) {
 		}
 		select {
 		case <-s.settleWake:
-			runtime.Gosched() // handlers that are about to end share the report
+			runtime.Gosched() // handlers about to end share the report
 		case <-ctx.Done():
 			return
 		}
@@ -45,7 +45,6 @@ func (s *session) takeResults() results {
 	}
 	if n == len(s.done.list) {
 		batch, s.done = s.done, results{}
-		// The next batch is probably as long.
 		s.done.jobs = make([]*Job, 0, n)
 		s.done.list = make([]protocol.StepResult, 0, n)
 	} else {
@@ -56,7 +55,6 @@ func (s *session) takeResults() results {
 	return batch
 }
 
-// settled releases the steps of a finished batch.
 func (s *session) settled(batch results) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +143,7 @@ func (s *session) reportable(batch results) results {
 	}
 	if !slices.ContainsFunc(batch.jobs, func(job *Job) bool { return job.dropped || tooLate(job) }) {
 		s.mu.Unlock()
-		return batch // the usual case; avoid the copy
+		return batch
 	}
 	for i, job := range batch.jobs {
 		switch {

@@ -72,7 +72,7 @@ func (s *session) lostAt(job *Job, now time.Time) time.Time {
 	return end
 }
 
-// hold records end as the end of job's lease. The caller holds mu.
+// hold requires mu.
 func (s *session) hold(job *Job, end time.Time) {
 	job.leaseEnd = end
 	if !job.ended {

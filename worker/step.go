@@ -116,7 +116,7 @@ func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 		}
 	}
 	job.addLog(&result)
-	job.cancel(nil) // ends the contexts that the handler derived from its own
+	job.cancel(nil) // ends contexts that the handler derived
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 	s.wakeFetch()
 }
 
-// end records result as the end of job. The caller holds mu.
+// end requires mu.
 func (s *session) end(job *Job, result *protocol.StepResult) {
 	job.ended = true
 	if !job.dropped {
@@ -150,7 +150,6 @@ func (s *session) completed(job *Job, raw json.RawMessage) protocol.StepResult {
 	return protocol.StepResult{Status: protocol.ResultCompleted, Result: raw}
 }
 
-// refusal fails a step for good because of its result.
 func refusal(kind, message string) protocol.StepResult {
 	final := false
 	f := &tasker.Failure{Type: kind, Message: message, Retryable: &final}
@@ -196,7 +195,6 @@ func (s *session) progress(job *Job, percent int, message string) error {
 	return context.Cause(job.ctx)
 }
 
-// maxStatus bounds the message of a progress report, in bytes.
 const maxStatus = 1024
 
 // statusOf makes a message acceptable: valid UTF-8, at most 1 KiB, no control characters but line feeds and tabs. A
@@ -218,7 +216,6 @@ func statusOf(message string) string {
 	return clean[:end]
 }
 
-// report sends a handler's report before its end, which renews the lease.
 func (s *session) report(ctx context.Context, job *Job, r protocol.ProgressReport) error {
 	r.WorkerID, r.StepUUID, r.Token = s.me().WorkerID, job.StepUUID, job.Token
 	sent := time.Now()

@@ -190,7 +190,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	return errors.Join(ends...)
 }
 
-// hostname is only for display, so a host without a name is no error.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
