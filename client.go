@@ -38,18 +38,18 @@ type server interface {
 	Stream(ctx context.Context, r Request, contentType string) (io.ReadCloser, error)
 }
 
-// Request is one request to a server, for the part of its API that a Backend lacks.
+// Request is one request to a server, for parts of the API that a Backend lacks.
 type Request struct {
 	Verb   string // the caller's intention, for errors: "list cases"
 	Method string
 	Path   string // escaped, "/v1/dlq"
 	Query  url.Values
-	Body   any // sent as JSON; nil sends none
+	Body   any
 }
 
-// Call sends a request to the server of a Client from remote.Dial, and decodes the response into out unless that is
-// nil. Packages such as operate add a part of the API with it. It returns the server's errors, CodeUnavailable when
-// the server does not answer, and CodeInvalid for other Clients.
+// Call sends a request to the server of a Client from remote.Dial and decodes the response into out unless that is
+// nil. Packages such as operate build on it. CodeUnavailable: the server does not answer; CodeInvalid: another
+// Client.
 func (c *Client) Call(ctx context.Context, r Request, out any) error {
 	if c.server == nil {
 		return Errorf(CodeInvalid, "%s: the client is not connected to a server, and its Backend cannot do it", r.Verb)
@@ -67,15 +67,14 @@ func (c *Client) Stream(ctx context.Context, r Request, contentType string) (io.
 	return c.server.Stream(ctx, r, contentType)
 }
 
-// ShowSensitive returns a context for calls that read sensitive values in clear text, which a server otherwise masks.
-// The key needs the permission sensitive, and the audit trail records the calls. It applies to reads of tasks, steps,
-// cases, letters and the audit trail over HTTP; other reads are refused with CodeInvalid. An engine in this process
-// masks nothing.
+// ShowSensitive returns a context for calls that read sensitive values, which a server otherwise masks. The key needs
+// the permission sensitive, and the audit trail records the calls. It applies to reads of tasks, steps, cases,
+// letters and the audit trail over HTTP; other reads are CodeInvalid. An engine in this process masks nothing.
 func ShowSensitive(ctx context.Context) context.Context {
 	return query.ShowSensitive(ctx)
 }
 
-// waitRound bounds one long poll of Wait, below the usual idle timeout of proxies, 60 seconds.
+// waitRound is below the usual idle timeout of proxies, 60 seconds.
 const waitRound = 30 * time.Second
 
 // Wait blocks until the task is settled and returns it. A task in error comes without a Go error: check its State.
@@ -154,7 +153,6 @@ func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event
 	}
 }
 
-// errEnough means that the caller stopped the iteration. It never reaches a caller.
 var errEnough = errors.New("enough")
 
 // eventsOnce receives one stream and records in filter where the next one resumes. It returns nil when no more events
@@ -176,8 +174,7 @@ func (c *Client) eventsOnce(ctx context.Context, filter *EventFilter, receive fu
 	return nil
 }
 
-// firstLook bounds the long poll with which a watcher begins. Most tasks are settled within it and so need one
-// request; a stream needs another one for the task at its end.
+// firstLook bounds the first long poll. Most tasks are settled within it and need only one request.
 const firstLook = 5 * time.Second
 
 // watcher waits for a task with a long poll, then with a stream of events or, where the server offers none, with more
@@ -185,13 +182,11 @@ const firstLook = 5 * time.Second
 type watcher struct {
 	client *Client
 	filter EventFilter
-	looked bool // the first long poll is over
+	looked bool
 	polls  bool
 	there  time.Time // when the server last answered
 }
 
-// newWatcher returns a watcher of one task. A stream costs the server nothing between events; its filter ends it when
-// the task is settled.
 func (c *Client) newWatcher(id uuid.UUID) *watcher {
 	w := &watcher{client: c, filter: EventFilter{Tasks: []uuid.UUID{id}, UntilSettled: true}}
 	w.polls = c.server == nil // an engine in this process holds the call at no cost

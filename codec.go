@@ -35,7 +35,6 @@ type Encoded struct {
 // matches every member and element: /lines/*/pin. Other values stay in clear text, so that expressions of templates
 // can read them. null is never encoded, and a text in the middle of a pointer is encoded whole.
 type CodecOptions struct {
-	// Codec encodes, and decodes values of its name.
 	Codec Codec
 	// Older decode values of other codecs.
 	Older []Codec
@@ -153,7 +152,6 @@ func located(err error, at string) error {
 	return e
 }
 
-// coder implements CodecOptions. A nil coder decodes nothing.
 type coder struct {
 	by       Codec
 	known    map[string]Codec
@@ -163,15 +161,12 @@ type coder struct {
 
 // DecodeError is the reason why an encoded value cannot be decoded.
 type DecodeError struct {
-	// Pointer is the place of the value in its document.
-	Pointer string
-	// Codec and Key are those that the value was encoded with.
+	Pointer    string
 	Codec, Key string
 	// Err is the error of the codec; nil if there is no codec of that name.
 	Err error
 }
 
-// Error shows nothing of the value.
 func (e *DecodeError) Error() string {
 	at := "the value"
 	if e.Pointer != "" {
@@ -187,7 +182,6 @@ func (e *DecodeError) Error() string {
 	return fmt.Sprintf("%s cannot be decoded (%s): %v", at, with, e.Err)
 }
 
-// Unwrap returns the error of the codec.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // reservedError refuses a value that has the member by which encoded values are recognised.
@@ -197,7 +191,6 @@ func (e *reservedError) Error() string {
 	return fmt.Sprintf("the object at %q has the member %s, which only encoded values have", e.pointer, envelope.Member)
 }
 
-// masked replaces a hidden sensitive value.
 const masked = `"` + sensitive.Mask + `"`
 
 // encode replaces the selected values of a document, except null.

@@ -38,9 +38,9 @@ func (c Code) Temporary() bool {
 // with ErrorCode or errors.Is, never messages: these may change in any release.
 type Error struct {
 	Code    Code     `json:"code"`
-	Message string   `json:"message"`           // the problem, in one sentence
-	Hint    string   `json:"hint,omitempty"`    // what the caller can do
-	Details []Detail `json:"details,omitempty"` // one entry per problem found
+	Message string   `json:"message"`
+	Hint    string   `json:"hint,omitempty"`
+	Details []Detail `json:"details,omitempty"`
 
 	// RetryAfter is the server's minimal pause before the next try; 0 means no advice. It travels as the header
 	// Retry-After, and for an item of a batch as RetryAfterSeconds.
@@ -52,7 +52,6 @@ type Error struct {
 
 // Detail locates one problem by a JSON pointer into a body ("/tasks/3/context"), or by file:line:column for YAML.
 type Detail struct {
-	// Location is "" for a problem of the whole request.
 	Location string `json:"location,omitempty"`
 	Message  string `json:"message"`
 }
@@ -62,7 +61,6 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Error returns the message, one line per detail, and the hint.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Message)
@@ -79,7 +77,6 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause, or nil for an error that came over the network.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is makes errors.Is(err, &Error{Code: CodeNotFound}) compare codes.

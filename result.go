@@ -23,16 +23,13 @@ type TaskFailure struct {
 	// if none has failed, as in a cancelled task.
 	Step string
 	// StepUUID is the zero UUID without a Step.
-	StepUUID uuid.UUID
-	// Failure is the last error of Step; nil if there is none.
-	Failure *Failure
-	// OtherSteps is the number of other steps in error.
+	StepUUID   uuid.UUID
+	Failure    *Failure
 	OtherSteps int
 	// CancelledBy and CancelReason are empty unless the task is cancelled.
 	CancelledBy, CancelReason string
 }
 
-// Error describes the failure in one sentence.
 func (f *TaskFailure) Error() string {
 	if f.State == TaskCancelled {
 		text := fmt.Sprintf("task %s was cancelled", f.TaskUUID)
@@ -61,7 +58,6 @@ func (f *TaskFailure) Error() string {
 	return text
 }
 
-// Unwrap returns the Failure, so that errors.As finds it.
 func (f *TaskFailure) Unwrap() error {
 	if f.Failure == nil {
 		return nil
@@ -208,11 +204,10 @@ type verifier struct {
 	read int64
 }
 
-// Read checks the content at its end.
 func (v *verifier) Read(p []byte) (int, error) {
 	n, err := v.ReadCloser.Read(p)
 	v.read += int64(n)
-	_, _ = v.tee.Write(p[:n]) // a hash takes everything
+	_, _ = v.tee.Write(p[:n])
 	switch {
 	case v.read > v.of.Bytes:
 		return 0, Errorf(CodeInternal, "a large result is longer than the %d bytes that were stored", v.of.Bytes)

@@ -53,11 +53,11 @@ func WithVersion(version string) TaskOption { return func(t *TaskRequest) { t.Ve
 // template, else to Medium.
 func WithPriority(p Priority) TaskOption { return func(t *TaskRequest) { t.Priority = p } }
 
-// WithRunAt sets the earliest start, on the clock of the server. A past time means now.
+// WithRunAt sets the earliest start, on the server's clock. A past time means now.
 func WithRunAt(at time.Time) TaskOption { return func(t *TaskRequest) { t.RunAt = &at } }
 
-// WithDeadline sets the time, on the clock of the server, at which an unfinished task is put in error. A deadline
-// that has passed, or is not after the start, is refused.
+// WithDeadline sets the time, on the server's clock, at which an unfinished task is put in error. CodeInvalid: it has
+// passed, or is not after the start.
 func WithDeadline(at time.Time) TaskOption { return func(t *TaskRequest) { t.DeadlineAt = &at } }
 
 // WithIdempotencyKey makes the submission safe to repeat: for 24 hours, another one with the same key in the same
@@ -117,13 +117,13 @@ func WithStepTimeout(d time.Duration) TaskOption {
 // Defaults to that of the priority.
 func WithMaxRetries(n int) TaskOption { return func(t *TaskRequest) { t.MaxRetries = &n } }
 
-// Submit stores one task and returns its receipt when the task is durable; Wait and Result wait for its end.
-// Concurrent calls share a transaction. For tasks that belong together use SubmitTasks, and in a transaction of your
-// own database embedded.SubmitTx.
+// Submit stores one task durably and returns its receipt; Wait and Result wait for its end. Concurrent calls share a
+// transaction. For tasks that belong together use SubmitTasks, and in a transaction of your own database
+// embedded.SubmitTx.
 //
 // Receipt.Created is false if the task existed already, under the idempotency key or the unique key. A call without
-// an answer (CodeUnavailable) may have taken effect: repeat it with the same idempotency key. The other errors are
-// those of SubmitTasks; CodeConflict: a unique rule refuses the task.
+// an answer (CodeUnavailable) may have taken effect: repeat it with the same idempotency key. Other errors are those
+// of SubmitTasks; CodeConflict: a unique rule refuses the task.
 func (c *Client) Submit(ctx context.Context, task TaskRequest) (TaskReceipt, error) {
 	receipts, err := c.SubmitTasks(ctx, SubmitRequest{Tasks: []TaskRequest{task}})
 	if err != nil {
@@ -184,14 +184,14 @@ type Unique struct {
 	OnConflict string `json:"on_conflict,omitempty" doc:"What becomes of this submission if another task guards the key: return answers with that task, refuse fails with conflict, replace cancels it if no step of it has begun, else returns it. Defaults to return." enum:"return,refuse,replace"`
 }
 
-// The words of Unique.By.
+// Words of Unique.By.
 const (
 	UniqueByAll      = "all"
 	UniqueByTemplate = "template"
 	UniqueByNothing  = "none"
 )
 
-// The phases of Unique.While.
+// Phases of Unique.While.
 const (
 	UniqueWhileUnsettled        = "unsettled"
 	UniqueWhileError            = "error"
@@ -199,7 +199,7 @@ const (
 	UniqueWhileResolvedManually = "resolved_manually"
 )
 
-// The values of Unique.OnConflict.
+// Values of Unique.OnConflict.
 const (
 	UniqueReturn  = "return"
 	UniqueRefuse  = "refuse"

@@ -145,18 +145,16 @@ type Task struct {
 
 	Parent *TaskParent `json:"parent,omitempty" doc:"Step of another task that this task carries out, as its child."`
 
-	ContextVersion  int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
-	ContextEditedAt *time.Time `json:"context_edited_at,omitempty"`
-	ContextEditedBy string     `json:"context_edited_by,omitempty"`
-	// ContextEditedByKey is the name of the API key.
-	ContextEditedByKey string `json:"context_edited_by_key,omitempty"`
+	ContextVersion     int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
+	ContextEditedAt    *time.Time `json:"context_edited_at,omitempty"`
+	ContextEditedBy    string     `json:"context_edited_by,omitempty"`
+	ContextEditedByKey string     `json:"context_edited_by_key,omitempty"`
 
-	ReplayCount    int        `json:"replay_count,omitempty" doc:"Number of replays after a failure."`
-	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
-	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
-	Damage         string     `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
-	// LastReplayedByKey is the name of the API key.
-	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
+	ReplayCount       int        `json:"replay_count,omitempty" doc:"Number of replays after a failure."`
+	LastReplayedAt    *time.Time `json:"last_replayed_at,omitempty"`
+	LastReplayedBy    string     `json:"last_replayed_by,omitempty"`
+	Damage            string     `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	LastReplayedByKey string     `json:"last_replayed_by_key,omitempty"`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
 }
@@ -224,10 +222,9 @@ type Transition struct {
 
 // TaskHistory is the history of a task, oldest first.
 type TaskHistory struct {
-	TaskUUID    uuid.UUID    `json:"task_uuid"`
-	Transitions []Transition `json:"transitions"`
-	Attempts    []Attempt    `json:"attempts"`
-	// ContextEdits are the changes of the task's context.
+	TaskUUID     uuid.UUID     `json:"task_uuid"`
+	Transitions  []Transition  `json:"transitions"`
+	Attempts     []Attempt     `json:"attempts"`
 	ContextEdits []ContextEdit `json:"context_edits,omitempty"`
 }
 

@@ -27,7 +27,7 @@ func (s *session) beatLoop(ctx context.Context) {
 			}
 			s.log.Warn("heartbeat", "error", err)
 			if pause.Failures >= 3 {
-				break
+				break // the regular interval is now as short
 			}
 			// Retry before the next regular beat: leases are running out.
 			if !pause.Wait(ctx, tasker.ErrorRetryAfter(err)) {

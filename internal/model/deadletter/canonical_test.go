@@ -180,7 +180,7 @@ func TestDiff(t *testing.T) {
 		deadletter.MaxChanges {
 		t.Errorf("%d changes", len(d))
 	}
-	bell := deadletter.Content{Payload: append(bytes.Repeat([]byte("x"), 511), 7)} // the last byte shown
+	bell := deadletter.Content{Payload: append(bytes.Repeat([]byte("x"), 511), 7)}
 	if d := deadletter.Diff(bell, deadletter.Content{}); len(d) != 1 || strings.Contains(d[0].Before, "\a") {
 		t.Errorf("%q", d)
 	}

@@ -12,7 +12,7 @@ type Act struct {
 	Namespace   string
 	Template    string
 	Kind        string
-	Actor       string // the name as claimed
+	Actor       string
 	Auth        Auth
 	Key         string // API key; "" unless Auth is AuthKey
 	Reason      string
@@ -56,6 +56,6 @@ type Auth string
 // The ways of authentication; "" for acts of older versions.
 const (
 	AuthKey    Auth = "key"
-	AuthNone   Auth = "none"   // the server has no keys, or runs inside its caller
-	AuthSystem Auth = "system" // Tasker is the actor
+	AuthNone   Auth = "none" // the server has no keys, or runs inside its caller
+	AuthSystem Auth = "system"
 )

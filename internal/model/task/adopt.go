@@ -10,14 +10,14 @@ type Holding struct {
 	Worker     int64
 	Token      int64
 	AssignedAt Instant
-	StartedAt  Instant // 0: not yet
+	StartedAt  Instant
 	Until      Instant
 	Progress   int
 	Note       string
 }
 
 // Adopt brings a ready step under a lease granted outside the store. The token must be newer than every earlier one.
-// The lease never begins before the step was ready, whatever the granting clock says.
+// The lease begins when the step was ready at the earliest.
 func (s *Step) Adopt(h Holding) error {
 	if !s.OnRoute() || h.Token <= s.Token {
 		return Errorf(StaleToken, "the lease with token %d on step %s is not in force: the step is %s", h.Token, s.ID,

@@ -12,11 +12,11 @@ const (
 	Failed       Outcome = "failed"
 	TimedOut     Outcome = "timed_out"
 	LeaseExpired Outcome = "lease_expired" // the worker died or stopped renewing
-	NotStarted   Outcome = "not_started"   // assigned, but never begun
-	Released     Outcome = "released"      // given back, without a charge
-	Snoozed      Outcome = "snoozed"       // the worker asked to run it later
-	Interrupted  Outcome = "cancelled"     // by a cancellation or an operator
-	// DispatchExpired: not started within its time to live in a worker's queue.
+	NotStarted   Outcome = "not_started"
+	Released     Outcome = "released" // given back, without a charge
+	Snoozed      Outcome = "snoozed"
+	Interrupted  Outcome = "cancelled" // by a cancellation or an operator
+	// DispatchExpired ended in a worker's queue.
 	DispatchExpired Outcome = "dispatch_expired"
 )
 
@@ -66,8 +66,7 @@ const (
 	maxFailureStack = 32 << 10
 )
 
-// Trim cuts texts to the stored limits, marks each cut, and replaces invalid UTF-8: the form of a failure is never a
-// reason to refuse it.
+// Trim cuts and marks long texts and replaces invalid UTF-8: the form of a failure is never a reason to refuse it.
 func (f *Failure) Trim() {
 	f.Type = failure.Cut(f.Type, maxFailureName)
 	f.Code = failure.Cut(f.Code, maxFailureName)

@@ -29,7 +29,7 @@ type Budget struct {
 	Attempts int
 	// Chosen means set for this step, not its priority's default.
 	Chosen bool
-	// Own are the limits of the step's template, Common those of the server.
+	// Own are the template's limits, Common the server's.
 	Own, Common ClassLimits
 }
 

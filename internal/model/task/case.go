@@ -14,10 +14,10 @@ type CaseReason string
 
 // The reasons.
 const (
-	ReasonStaleness         CaseReason = "staleness_timeout" // too long in one state, or in total
+	ReasonStaleness         CaseReason = "staleness_timeout"
 	ReasonMaxRetries        CaseReason = "max_retries_exceeded"
 	ReasonCycle             CaseReason = "dependency_cycle_detected"
-	ReasonWorkerUnavailable CaseReason = "worker_unavailable" // ready without a live worker for the route
+	ReasonWorkerUnavailable CaseReason = "worker_unavailable"
 	ReasonManual            CaseReason = "manual_dlq"
 )
 
@@ -56,9 +56,8 @@ type Case struct {
 	DefID    int64
 	OpenedAt Instant
 
-	// The latest occurrence; see Occurrence. Fingerprint, Retryable, Step, Class and Message are set in lists and
-	// whole cases only.
-	Occurrences   int // times the task was found stuck; 1 for the first
+	// The latest occurrence. Lists and whole cases have Fingerprint, Retryable, Step, Class and Message, too.
+	Occurrences   int
 	OccurredAt    Instant
 	Reason        CaseReason
 	Cause         CaseCause
@@ -76,8 +75,8 @@ type Case struct {
 	Former []Occurrence
 
 	Status Resolution
-	// Notes is the note of the resolution, or the last one. Thread has all notes of a whole case, oldest first, or
-	// the unstored ones.
+	// Notes is the note of the resolution, or the last one. Thread has all notes of a whole case, oldest first, else
+	// unstored ones.
 	Notes           string
 	Thread          []CaseNote
 	NoteCount       int
@@ -115,10 +114,10 @@ var ResetActs = []string{ActResetStep, ActReplayStep}
 // ActEditContext changes the context of a task.
 const ActEditContext = "edit_context"
 
-// ActGiveUp puts an open step of a task beyond its maximum duration in error; the system is the actor.
+// ActGiveUp is the system's, for an open step of a task beyond its maximum duration.
 const ActGiveUp = "give_up_step"
 
-// ActCompensate begins the compensation of a failed task; the system is the actor.
+// ActCompensate is the system's, for a failed task.
 const ActCompensate = "compensate"
 
 // Kinds of acts on a case.

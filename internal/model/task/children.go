@@ -11,15 +11,14 @@ type ChildSpec struct {
 	Template string `json:"template,omitempty"`
 	Version  string `json:"version,omitempty"` // "" is the newest one when the step begins
 	Handler  string `json:"handler,omitempty"`
-	// Context is the expression of a child's context. "" is the parent's context or, with Items, an object with item
-	// and index.
+	// Context is the expression of a child's context. "" is the parent's or, with Items, an object with item and
+	// index.
 	Context string `json:"context,omitempty"`
 	// Items is the expression of a list with an item for each child; "" makes one child.
 	Items       string `json:"items,omitempty"`
 	Concurrency int    `json:"concurrency,omitempty"`
-	// MaxFailed bounds the failed children; Percent makes it a share of all.
-	MaxFailed int  `json:"max_failed,omitempty"`
-	Percent   bool `json:"percent,omitempty"`
+	MaxFailed   int    `json:"max_failed,omitempty"`
+	Percent     bool   `json:"percent,omitempty"`
 	// FailOnError counts a child in error as failed; otherwise the step waits for its repair.
 	FailOnError bool `json:"fail_on_error,omitempty"`
 	CountsOnly  bool `json:"counts_only,omitempty"`
@@ -163,8 +162,7 @@ func ChildStateOf(s State) ChildState {
 // FanOut is the progress of a step's children.
 type FanOut struct {
 	Step, Task ID
-	// Rev increases with every change of the other fields.
-	Rev int
+	Rev        int
 	// Total is Unlisted before the list of items has been read.
 	Total                           int
 	Submitted                       int // lower indexes were submitted, or cannot be
@@ -252,10 +250,10 @@ type Verdict int
 
 // The verdicts.
 const (
-	Going Verdict = iota // children run or remain to be submitted
-	Stuck                // too many children are in error, and repairable
+	Going Verdict = iota
+	Stuck         // too many children are in error, and repairable
 	Joined
-	TooMany // the step failed: too many children did
+	TooMany
 )
 
 // Verdict evaluates the children's states:

@@ -12,10 +12,8 @@ type Compensation struct {
 	Begun bool
 	// Open counts the unsatisfied steps without compensation steps, and Failed those in error.
 	Open, Failed int
-	// Moving means that a step runs, or will without an operator.
-	Moving bool
-	// Applies means that a compensation step has something to undo.
-	Applies bool
+	Moving       bool
+	Applies      bool
 }
 
 // Due reports whether compensation should begin. Running child tasks may still delay it.

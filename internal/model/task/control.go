@@ -27,8 +27,7 @@ func (s StepSpec) Kind() Kind {
 // Worked reports whether a worker runs the step.
 func (s StepSpec) Worked() bool { return s.Kind() == KindWork }
 
-// Special reports whether the engine handles the step before it is ready: it has a condition, no worker, or runs only
-// after a failure.
+// Special reports whether the engine handles the step before it is ready.
 func (s StepSpec) Special() bool { return s.When != "" || s.Kind() != KindWork || s.OnFailure }
 
 // Named returns the indexes of the known steps by name.

@@ -19,7 +19,6 @@ func (d *damage) add(fault string) {
 	}
 }
 
-// times clears the times without a form in JSON.
 func (d *damage) times(list ...*Instant) {
 	for _, i := range list {
 		if !i.shows() {

@@ -100,7 +100,7 @@ func versionOf(state string, numbers ...int64) string {
 	var b [8]byte
 	for _, n := range numbers {
 		binary.LittleEndian.PutUint64(b[:], uint64(n))
-		_, _ = h.Write(b[:]) // never fails
+		_, _ = h.Write(b[:])
 	}
 	return state + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
@@ -127,7 +127,7 @@ func (s *Step) Seen() Seen {
 // Seen changes with every change of the case.
 func (c *Case) Seen() Seen {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(c.Notes)) // never fails
+	_, _ = h.Write([]byte(c.Notes))
 	_, _ = h.Write(c.Metadata)
 	return Seen{What: "case", ID: c.ID, State: string(c.Status), Since: c.UpdatedAt, Version: versionOf(string(c.Status),
 		int64(c.UpdatedAt), int64(c.ResolvedAt), int64(c.Occurrences), int64(c.NoteCount),

@@ -12,7 +12,7 @@ type GrowthRule string
 // The growth rules.
 const (
 	GrowNever    GrowthRule = "never"
-	GrowResource GrowthRule = "resource" // after failures of class resource
+	GrowResource GrowthRule = "resource"
 	GrowAlways   GrowthRule = "always"
 )
 
@@ -22,7 +22,7 @@ var GrowthRules = []GrowthRule{GrowNever, GrowResource, GrowAlways}
 // Growth lengthens a step's time-out from attempt to attempt.
 type Growth struct {
 	Rule   GrowthRule
-	Factor float64 // at least 1
+	Factor float64
 	// Cap bounds the growth. A longer time-out stays.
 	Cap time.Duration
 }

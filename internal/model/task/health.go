@@ -12,7 +12,7 @@ type WorkerHealth string
 // The healths of workers, best first.
 const (
 	HealthHealthy   WorkerHealth = "healthy"
-	HealthDegraded  WorkerHealth = "degraded"  // after healthy workers
+	HealthDegraded  WorkerHealth = "degraded"
 	HealthUnhealthy WorkerHealth = "unhealthy" // never chosen
 )
 
@@ -42,14 +42,11 @@ type HealthFacts struct {
 // HealthRule are the thresholds of a worker's health. Zero fields take defaults.
 type HealthRule struct {
 	// Silence is the age of the last heartbeat that makes a worker unhealthy.
-	Silence time.Duration
-	// Failures in a row.
+	Silence                             time.Duration
 	DegradedFailures, UnhealthyFailures int
-	// Assigned steps that have not started.
-	DegradedDepth, UnhealthyDepth int
-	// Percentages of failed attempts.
-	DegradedRate, UnhealthyRate int
-	MinEnded                    int
+	DegradedDepth, UnhealthyDepth       int
+	DegradedRate, UnhealthyRate         int
+	MinEnded                            int
 }
 
 // WithDefaults replaces zero fields by their defaults.

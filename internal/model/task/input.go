@@ -24,7 +24,6 @@ const (
 	maxInstant Instant = 221_845_392_000_000_000 // 9000-01-01T00:00:00Z
 )
 
-// outOfRange is FromTime's result outside the range.
 const outOfRange Instant = -1
 
 // FromTime converts an external time. Unlike At, it reads the zero time as a time. InstantFault checks the result.
@@ -121,7 +120,7 @@ func tooDeep(p []byte) bool {
 	for i := 0; i < len(p); i++ {
 		switch c := p[i]; {
 		case quoted && c == '\\':
-			i++ // skip the escaped character
+			i++
 		case c == '"':
 			quoted = !quoted
 		case quoted:

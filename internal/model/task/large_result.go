@@ -19,7 +19,7 @@ type LargeResult struct {
 	Bytes  int64
 	SHA256 string
 	State  LargeResultState
-	At     Instant // last upload
+	At     Instant
 }
 
 // LargeResultState is the state of a LargeResult's object.

@@ -12,7 +12,7 @@ type AttemptLog struct {
 	Token   int64
 	Attempt int
 	At      Instant
-	Bytes   int64 // logged in total
+	Bytes   int64
 	Text    string
 }
 

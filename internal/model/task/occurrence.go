@@ -12,10 +12,10 @@ type CaseCause string
 // The causes.
 const (
 	CauseRetriesExhausted CaseCause = "retries_exhausted"
-	CauseNoRetries        CaseCause = "no_retries"    // a step with a single attempt failed
-	CauseNotRetryable     CaseCause = "not_retryable" // the failure was final
-	CauseClassLimit       CaseCause = "class_limit"   // attempts remain, but not for this class
-	CauseLostWorkers      CaseCause = "lost_workers"  // a step lost its worker too often
+	CauseNoRetries        CaseCause = "no_retries" // a step with a single attempt failed
+	CauseNotRetryable     CaseCause = "not_retryable"
+	CauseClassLimit       CaseCause = "class_limit" // attempts remain, but not for this class
+	CauseLostWorkers      CaseCause = "lost_workers"
 	CauseStale            CaseCause = "stale"
 	CauseDeadline         CaseCause = "deadline" // longer than max_duration_minutes
 	CauseCycle            CaseCause = "cycle"
@@ -60,8 +60,8 @@ type Occurrence struct {
 	No            int
 	At            Instant
 	Reason        CaseReason
-	Cause         CaseCause // "" for one stored before causes
-	OriginalState State     // of the task, before the occurrence
+	Cause         CaseCause
+	OriginalState State // of the task, before the occurrence
 	Fingerprint   string
 	// Group is in the inbox; older occurrences have none.
 	Group     int64
@@ -88,26 +88,26 @@ type Recovery struct {
 // Replays counts the replays of a case's task while the case was pending.
 type Replays struct {
 	Count int        `json:"count"`
-	At    *time.Time `json:"at"` // of the last one
+	At    *time.Time `json:"at"`
 	By    string     `json:"by"`
-	Key   string     `json:"by_key,omitempty"` // name of the API key
+	Key   string     `json:"by_key,omitempty"`
 }
 
 // Bounds of a case. It keeps the first and the latest occurrence, and the newest between them up to a number and a
 // size of snapshots.
 const (
-	KeptOccurrences = 10 // including the first and the latest
+	KeptOccurrences = 10
 	OccurrenceBytes = 1 << 20
 	MaxCaseMessage  = 1 << 10
 )
 
-// KeptFrom returns the number of the oldest kept occurrence after the first.
+// KeptFrom returns the oldest kept number after the first.
 func KeptFrom(latest int) int { return latest - (KeptOccurrences - 2) }
 
-// Dropped returns the number of occurrences that the case has dropped.
+// Dropped returns the number of dropped occurrences.
 func (c *Case) Dropped() int { return c.Occurrences - 1 - len(c.Former) }
 
-// Latest returns the latest occurrence of a case.
+// Latest returns the latest occurrence.
 func (c *Case) Latest() Occurrence {
 	return Occurrence{No: c.Occurrences, At: c.OccurredAt, Reason: c.Reason, Cause: c.Cause,
 		OriginalState: c.OriginalState, Fingerprint: c.Fingerprint,

@@ -11,12 +11,11 @@ import (
 type OperatorLimit struct {
 	PauseTarget
 
-	Permits int // steps at once; 0: no limit
+	Permits int
 	Rate    limit.Rate
 
-	Actor, Reason string
-	At, ChangedAt Instant
-	// EndedAt is 0 while it applies.
+	Actor, Reason      string
+	At, ChangedAt      Instant
 	EndedAt            Instant
 	EndedBy, EndReason string
 

@@ -52,8 +52,8 @@ type ProbeResult string
 const (
 	ProbeSucceeded ProbeResult = "succeeded"
 	ProbeFailed    ProbeResult = "failed"
-	ProbeEmpty     ProbeResult = "no_step" // no step was ready on the route
-	ProbeLost      ProbeResult = "lost"    // released, cancelled, or its worker or node ended
+	ProbeEmpty     ProbeResult = "no_step"
+	ProbeLost      ProbeResult = "lost" // released, cancelled, or its worker or node ended
 )
 
 // OutageRules open and probe outages.
@@ -67,7 +67,6 @@ type OutageRules struct {
 	ProbeAtMost time.Duration
 }
 
-// probeReserved is how long a reservation waits for its step.
 const probeReserved = 15 * time.Second
 
 // Farthest bounds the time until the next look at a probe.
@@ -179,8 +178,8 @@ func (o *Outage) Close(now Instant, actor, reason string) {
 // Burst counts the failures with one fingerprint, that of Group, on a route.
 type Burst struct {
 	RouteID, Group int64
-	Since          Instant // first counted failure
-	Failures       int     // less the successes since; at least 0
+	Since          Instant
+	Failures       int // less the successes since; at least 0
 }
 
 // Compare orders bursts by route, then fingerprint: the lock order of all transactions.

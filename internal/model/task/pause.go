@@ -11,10 +11,10 @@ type PauseKind string
 
 // The kinds of a pause.
 const (
-	PauseRoute     PauseKind = "route" // one route: a handler with required capabilities
+	PauseRoute     PauseKind = "route"
 	PauseHandler   PauseKind = "handler"
-	PauseTemplate  PauseKind = "template"  // the tasks of all versions of a template
-	PauseNamespace PauseKind = "namespace" // all routes of a namespace
+	PauseTemplate  PauseKind = "template"
+	PauseNamespace PauseKind = "namespace"
 )
 
 // PauseKinds are all kinds, the narrowest first.
@@ -24,8 +24,7 @@ var PauseKinds = []PauseKind{PauseRoute, PauseHandler, PauseTemplate, PauseNames
 type PauseTarget struct {
 	Kind      PauseKind
 	Namespace string
-	// Name of the handler or template, "" for a namespace.
-	Name string
+	Name      string
 	// Capabilities is the Route.CapabilityKey of a route, "" for other kinds.
 	Capabilities string
 }
@@ -107,11 +106,9 @@ const maxTargetCapabilities = 1500
 type Pause struct {
 	PauseTarget
 
-	Actor, Reason string
-	At            Instant
-	// Until is the automatic end; 0: never.
-	Until Instant
-	// EndedAt is 0 while it applies.
+	Actor, Reason      string
+	At                 Instant
+	Until              Instant
 	EndedAt            Instant
 	EndedBy, EndReason string
 }

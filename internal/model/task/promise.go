@@ -39,7 +39,7 @@ func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 		return NoPromise, 0
 	case s.LeaseUntil > now && s.Deadline() != 0:
 		return PromisedAttempt, s.Deadline()
-	default: // not begun, or the worker is silent
+	default:
 		return PromisedAttempt, s.LeaseUntil
 	}
 }
@@ -51,8 +51,8 @@ type LimitSource string
 const (
 	NoLimit         LimitSource = ""
 	LimitOfTemplate LimitSource = "template"
-	LimitOfAll      LimitSource = "global"  // the global threshold of the state
-	LimitOfPromise  LimitSource = "promise" // the global threshold, from the end of a promise
+	LimitOfAll      LimitSource = "global"
+	LimitOfPromise  LimitSource = "promise"
 	LimitOfDuration LimitSource = "max_duration"
 )
 

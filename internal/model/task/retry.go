@@ -23,7 +23,6 @@ var Backoffs = []Backoff{BackoffNone, BackoffFixed, BackoffLinear, BackoffExpone
 
 // Retry decides whether, how often and when a failed attempt is repeated.
 type Retry struct {
-	// Retryable false allows a single attempt.
 	Retryable bool
 	// MaxAttempts includes the first; 0 takes the priority level's.
 	MaxAttempts int

@@ -38,7 +38,7 @@ func TestKeyAt(t *testing.T) {
 		{"Promote", 25, 10 * time.Minute, task.StrictKey(50, ready)},
 		{"Promote", 25, 20 * time.Minute, task.StrictKey(75, ready)},
 		{"Promote", 50, 10 * time.Minute, task.StrictKey(50, ready)},
-		{"Promote", 60, 15 * time.Minute, task.StrictKey(60, ready)}, // the next name above is 75
+		{"Promote", 60, 15 * time.Minute, task.StrictKey(60, ready)},
 		{"Promote", 60, 20 * time.Minute, task.StrictKey(75, ready)},
 		{"Promote", 0, 10 * time.Minute, task.StrictKey(50, ready)},
 		{"Promote", 90, 30 * time.Minute, task.StrictKey(90, ready)},
@@ -76,7 +76,7 @@ func drawOrder(t *rapid.T) task.Scheduling {
 	return s
 }
 
-// A step that becomes ready later by the bound is second, and Threshold names the steps that need a new key.
+// A step that becomes ready later by the bound is second; Threshold names the steps that need a new key.
 func TestOrderOfAnyTwo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

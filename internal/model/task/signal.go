@@ -29,9 +29,9 @@ type StepWait struct {
 	Namespace          string
 	Template, StepName string
 	Kind               WaitKind
-	Name, Key          string // of a signal
+	Name, Key          string
 	At                 Instant
-	Until              Instant // 0: unbounded
+	Until              Instant
 	// Fresh means that a signal may have missed this row before it was visible.
 	Fresh bool
 }

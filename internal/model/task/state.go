@@ -83,14 +83,14 @@ type StepState string
 // Step states.
 const (
 	StepPending                  StepState = "pending"
-	StepWaiting                  StepState = "waiting" // for an event outside of workers
+	StepWaiting                  StepState = "waiting"
 	StepEnqueued                 StepState = "enqueued"
 	StepAssigned                 StepState = "assigned"
 	StepInProgress               StepState = "in_progress"
 	StepEnqueuedForOrchestration StepState = "enqueued_for_orchestration"
 	StepWaitingForRetry          StepState = "waiting_for_retry"
 	StepComplete                 StepState = "complete"
-	StepSkipped                  StepState = "skipped" // its condition did not hold
+	StepSkipped                  StepState = "skipped"
 	StepErrored                  StepState = "error"
 	StepCancelled                StepState = "cancelled"
 	StepResolvedManually         StepState = "resolved_manually"

@@ -16,7 +16,7 @@ const (
 type Step struct {
 	ID          ID
 	TaskID      ID
-	Ordinal     int // place in the template, from 1
+	Ordinal     int
 	DefID       int64
 	RouteID     int64
 	Priority    int
@@ -37,8 +37,8 @@ type Step struct {
 	ReadyAt    Instant
 	AssignedAt Instant
 	StartedAt  Instant
-	FinishedAt Instant // end of the last attempt, or of the step
-	LeaseUntil Instant // 0 without a lease
+	FinishedAt Instant
+	LeaseUntil Instant
 
 	Progress int
 	Note     string

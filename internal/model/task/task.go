@@ -3,16 +3,16 @@ package task
 // Task is one run of a template.
 type Task struct {
 	ID       ID
-	DefID    int64 // of its Template
+	DefID    int64
 	State    State
 	Priority int
 	Counts   Counts
-	Context  []byte // JSON, nil when there is none
+	Context  []byte
 
 	CreatedAt  Instant
 	StateAt    Instant // the last transition or later progress
 	RunAt      Instant
-	FinishedAt Instant // terminal or in error
+	FinishedAt Instant
 	DeadlineAt Instant // time-out of the whole task; 0: never
 
 	// IdempotencyKey and CorrelationID are searched, so they are not in Meta.
@@ -74,8 +74,8 @@ type Scheduled struct {
 // Intake identifies the message from which a task was made.
 type Intake struct {
 	Source   string  `json:"source"`
-	Queue    string  `json:"queue"`              // of the broker
-	Position string  `json:"position,omitempty"` // in the queue; "" for unknown
+	Queue    string  `json:"queue"`
+	Position string  `json:"position,omitempty"`
 	SentAt   Instant `json:"sent_at,omitempty"`
 	// Wrapped means that the context is an object around the payload.
 	Wrapped bool `json:"wrapped,omitempty"`

@@ -11,7 +11,6 @@ import (
 
 // Template is an immutable version of a workflow. Adhoc is the single step of a task submitted by handler.
 type Template struct {
-	// DefID is the store's short key, 0 before it is stored.
 	DefID       int64
 	Namespace   string
 	Name        string
@@ -19,7 +18,7 @@ type Template struct {
 	Adhoc       bool
 	Description string
 	Priority    *int
-	InputSchema []byte // JSON, nil without a schema
+	InputSchema []byte
 	Lifecycle   Lifecycle
 	DispatchTTL time.Duration
 	Steps       []StepSpec
@@ -60,7 +59,7 @@ type StepSpec struct {
 	Description    string
 	Handler        string // "" for a step without a worker
 	Wait           *Wait
-	Initialization []byte // JSON object, nil without one
+	Initialization []byte
 	Dependencies   []string
 	Retry          Retry
 	Timeout        time.Duration // 0 takes the priority level's

@@ -12,8 +12,7 @@ import (
 // their key, and no other is stored meanwhile.
 type Unique struct {
 	// By are JSON pointers into the context, or one of ByAll (the default), ByTemplate and ByNothing.
-	By []string `json:"by,omitempty"`
-	// Period bounds how long a task guards its key; 0: no bound.
+	By     []string      `json:"by,omitempty"`
 	Period time.Duration `json:"period,omitempty"`
 	// While are the phases in which a task guards its key. For the default see Resolved.
 	While      []string   `json:"while,omitempty"`
@@ -22,7 +21,7 @@ type Unique struct {
 
 // The words for Unique.By instead of pointers.
 const (
-	ByAll      = "all"      // the whole context
+	ByAll      = "all"
 	ByTemplate = "template" // nothing of the context: one task per template
 	ByNothing  = "none"     // no key, despite the template's rule
 )
@@ -165,7 +164,7 @@ type UniqueMark struct {
 	Key   string   `json:"key"`
 	By    []string `json:"by"`
 	While []string `json:"while"`
-	Until Instant  `json:"until,omitempty"` // end of the period; 0: none
+	Until Instant  `json:"until,omitempty"`
 }
 
 // Guards reports whether a task in a state would guard its key, unless another task took it.

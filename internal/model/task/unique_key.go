@@ -62,7 +62,7 @@ func (q *Unique) Key(scope []string, context []byte) (string, error) {
 			if found {
 				put(canonical(nil, v))
 			} else {
-				put(nil) // JSON is never empty
+				put(nil)
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func canonical(out []byte, v any) []byte {
 		return append(out, ']')
 	case json.Number:
 		return append(out, canonicalNumber(v.String())...)
-	default: // a string, a boolean or null: always marshals
+	default:
 		text, _ := json.Marshal(v)
 		return append(out, text...)
 	}

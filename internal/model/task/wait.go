@@ -87,9 +87,9 @@ func (w *Wait) ReadsContext() bool { return strings.Contains(w.Until+w.Key, "{{"
 
 // The codes of failures of waits.
 const (
-	CodeWaitTimeout = "WAIT_TIMEOUT" // nothing came in time
+	CodeWaitTimeout = "WAIT_TIMEOUT"
 	CodeWaitInvalid = "WAIT_INVALID" // the context has no time or no key
-	CodeRejected    = "REJECTED"     // an operator rejected it
+	CodeRejected    = "REJECTED"
 )
 
 // WaitFailure is not retryable: another wait would take as long.

@@ -9,13 +9,13 @@ import (
 
 // Worker is a process that claims steps.
 type Worker struct {
-	No            int64 // the store's short key, 0 before it is stored
+	No            int64
 	ID            ID
 	Name          string
 	State         WorkerState
 	Namespaces    []string
 	Handlers      []string // empty means all
-	Capabilities  []string // sorted
+	Capabilities  []string
 	Capacity      int
 	Load          int
 	Host          string
@@ -50,7 +50,7 @@ const (
 	WorkerActive    WorkerState = "active"
 	WorkerDraining  WorkerState = "draining"
 	WorkerUnhealthy WorkerState = "unhealthy" // gets no steps until a probe succeeds; keeps its own
-	WorkerDead      WorkerState = "dead"      // signed off, or missed its heartbeats
+	WorkerDead      WorkerState = "dead"
 )
 
 // WorkerStates lists the states.
@@ -64,7 +64,7 @@ type Transport string
 
 // The transports.
 const (
-	TransportHTTP Transport = ""     // it polls
+	TransportHTTP Transport = ""
 	TransportAMQP Transport = "amqp" // it receives steps in its own queue; it may poll, too
 )
 
