@@ -25,7 +25,7 @@ import (
 // the status of a refusal.
 type stage struct {
 	scripts []string
-	seen    []string // the streams asked for, by Last-Event-ID
+	seen    []string
 	asked   []string // the other requests: for a task, which is complete
 	first   string   // not "": the first waiting request for a task is held, and returns this state
 	over    int      // requests that the client cancelled
@@ -69,7 +69,7 @@ func (s *stage) hold(r *http.Request, wait, state string) (*http.Response, error
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(held) // in a bubble
+	time.Sleep(held)
 	return respond(r, 200, "application/json", strings.NewReader(`{"state":"`+state+`"}`)), nil
 }
 
@@ -123,8 +123,8 @@ func TestEvents(t *testing.T) {
 		said("s-7", "stream.gap"), said("s-8", "stream.end")
 	for name, tc := range map[string]struct {
 		scripts []string
-		want    string // events, and the last error
-		seen    string // Last-Event-IDs
+		want    string
+		seen    string
 	}{
 		"ResumesBehindTheLast": {[]string{open + one, two + end}, "stream.open r-0, task.state r-1, task.state r-2", ", r-1"},
 		"AliveMovesOnUnseen":   {[]string{open + ": alive\nid: r-5\n\n", end}, "stream.open r-0", ", r-5"},
@@ -225,8 +225,8 @@ func TestWaitOnAStream(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first   string
 		scripts []string
-		polls   int         // requests for the task that waited
-		want    tasker.Code // "": the task
+		polls   int
+		want    tasker.Code
 	}{
 		"SettledSoon":       {"complete", nil, 1, ""},
 		"PollsNoLonger":     {"steps_in_process", []string{open + end}, 1, ""},

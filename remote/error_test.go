@@ -127,7 +127,6 @@ func TestNotATaskerServer(t *testing.T) {
 	}
 }
 
-// TestTooFewAnswers: a server that loses items must not make the SDK panic.
 func TestTooFewAnswers(t *testing.T) {
 	t.Parallel()
 	client := dial(t, func(w http.ResponseWriter, _ *http.Request) {

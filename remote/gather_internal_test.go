@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/wire"
 )
 
-// lab is a gatherer of numbers whose requests the test lets through one by one.
 type lab struct {
 	g       *gatherer[int, int]
 	mu      sync.Mutex
@@ -45,7 +44,6 @@ func (l *lab) send(_ context.Context, items []int) ([]int, error) {
 	return doubled, nil
 }
 
-// call sends n in a goroutine, as a separate caller, and waits until it waits.
 func (l *lab) call(ctx context.Context, n int) <-chan error {
 	done := make(chan error, 1)
 	go func() {

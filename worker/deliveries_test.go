@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// over makes a worker with a Transport. Its handler "go" returns immediately, "hold" when its context ends or release
-// is closed.
+// over makes a worker with a Transport. Its handler "go" returns immediately, "hold" with its context or release.
 func over(f *fake, tr worker.Transport, concurrency int, release <-chan struct{}) (*worker.Worker, *atomic.Int64) {
 	w := newWorker(f, worker.Options{Transport: tr, Concurrency: concurrency})
 	ran := new(atomic.Int64)
@@ -150,7 +149,7 @@ func TestTransportWaitsForTheServer(t *testing.T) {
 			t.Errorf("the message that came twice was answered %v", got)
 		}
 		tr.mu.Lock()
-		tr.open = 0 // of the lost connection
+		tr.open = 0
 		tr.mu.Unlock()
 		if err := r.stop(); err != nil {
 			t.Error(err)
@@ -236,13 +235,12 @@ func TestTransportDrains(t *testing.T) {
 		tr.send(sent("hold", "runs"), sent("hold", "waits"))
 		synctest.Wait()
 		r.cancel()
-		time.Sleep(2 * time.Millisecond) // the worker waits a moment for the others of the batch
+		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
 		if got := f.results(); len(got) != 1 || got[0].Token != "waits" || got[0].Status != protocol.ResultReleased {
 			t.Errorf("results %+v, want the waiting step released at once", got)
 		}
 		wantAnswers(t, tr, "waits", "ack")
-		// A message on its way comes back too.
 		tr.send(sent("hold", "comes late"))
 		synctest.Wait()
 		wantAnswers(t, tr, "comes late", "ack")

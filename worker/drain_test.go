@@ -156,7 +156,7 @@ func TestDrainReleasesStrays(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		res := f.results()
-		if len(res) != 4 { // two polls were outstanding
+		if len(res) != 4 {
 			t.Errorf("%d results, want two for each of two polls", len(res))
 		}
 		for _, r := range res {
@@ -180,7 +180,7 @@ func TestServerAsksToDrain(t *testing.T) {
 				if first.CompareAndSwap(false, true) {
 					return &protocol.PollResponse{Steps: []protocol.Assignment{step("noop")}, ShouldDrain: true}, nil
 				}
-				<-ctx.Done() // the worker ends this one itself
+				<-ctx.Done()
 				return nil, ctx.Err()
 			}
 			begun := time.Now()

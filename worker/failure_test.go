@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// outcome runs one step with h and returns the reported result.
 func outcome(t *testing.T, h worker.Handler) (res protocol.StepResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

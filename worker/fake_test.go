@@ -49,7 +49,7 @@ type fake struct {
 	ready      []protocol.Assignment
 	arrived    chan struct{} // closed and replaced when ready grows
 	registered []protocol.WorkerRegistration
-	serves     map[uuid.UUID][]string // handlers of each worker
+	serves     map[uuid.UUID][]string
 	polls      []protocol.PollRequest
 	asked      map[int]int // capacities of the waiting polls, by their place in polls
 	settled    [][]protocol.StepResult
@@ -214,7 +214,6 @@ func (f *fake) pollCount() int {
 	return len(f.polls)
 }
 
-// waiting returns the sorted capacities of the waiting polls.
 func (f *fake) waiting() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

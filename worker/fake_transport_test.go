@@ -19,9 +19,9 @@ type fakeTransport struct {
 
 	mu            sync.Mutex
 	subscriptions []worker.Subscription
-	answers       map[string][]string // by token
-	open          int                 // deliveries without an answer
-	changed       chan struct{}       // closed and replaced when open falls
+	answers       map[string][]string
+	open          int
+	changed       chan struct{} // closed and replaced when open falls
 }
 
 func newFakeTransport() *fakeTransport {
@@ -83,14 +83,12 @@ func (f *fakeTransport) received() []worker.Subscription {
 	return slices.Clone(f.subscriptions)
 }
 
-// sent makes an unstarted assignment.
 func sent(handler, token string) protocol.Assignment {
 	s := step(handler)
 	s.Token, s.State = token, tasker.StepState("assigned")
 	return s
 }
 
-// withQueue makes f a server that sends steps over AMQP.
 func withQueue(f *fake) *fake {
 	f.self.Queue = "worker." + uuid.NewString() + ".executions"
 	return f

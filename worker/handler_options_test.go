@@ -189,7 +189,7 @@ func TestHandlerConcurrencyEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.onPoll = func(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
-			if req.Capacity == 1 { // that of the slow one
+			if req.Capacity == 1 {
 				return &protocol.PollResponse{ShouldDrain: true}, nil
 			}
 			<-ctx.Done()

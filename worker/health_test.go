@@ -34,7 +34,6 @@ type wellness struct {
 	} `json:"checks"`
 }
 
-// ill names the checks that fail.
 func (w wellness) ill() string {
 	var names []string
 	for _, name := range []string{"memory", "cpu", "goroutines", "heartbeat"} {

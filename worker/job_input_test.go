@@ -93,7 +93,6 @@ type tree struct {
 	M map[string]tree `json:"m,omitempty"`
 }
 
-// randomTree returns a tree as JSON, with the pointers to its values.
 func randomTree(r *rand.Rand, depth int, at string, values map[string]map[string]any) map[string]any {
 	node := map[string]any{"v": r.IntN(1000), "unknown": []any{"x", map[string]any{"v": "y"}}}
 	values[at+"/v"] = node

@@ -169,7 +169,7 @@ func TestHeartbeatAnswers(t *testing.T) {
 				if n := len(f.results()); n != 0 {
 					t.Errorf("%d results reported of a step that is not ours any more", n)
 				}
-				f.put(step("slow")) // the slot is free again
+				f.put(step("slow"))
 				synctest.Wait()
 				time.Sleep(10 * time.Second)
 				synctest.Wait()

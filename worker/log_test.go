@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// logOf returns the log of a worker that starts and fails one step.
 func logOf(t *testing.T, o worker.Options, answer protocol.SettleAnswer) []string {
 	t.Helper()
 	var log strings.Builder

@@ -137,7 +137,7 @@ func TestWorkerOutage(t *testing.T) {
 			most.Store(max(most.Load(), int64(len(f.waiting()))))
 			select {
 			case <-down:
-				time.Sleep(10 * time.Millisecond) // so that two at once would be seen
+				time.Sleep(10 * time.Millisecond)
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -156,7 +156,7 @@ func TestWorkerOutage(t *testing.T) {
 			t.Errorf("%d polls wait while all is well, want 2", n)
 		}
 		close(down)
-		time.Sleep(20 * time.Millisecond) // both fail
+		time.Sleep(20 * time.Millisecond)
 		most.Store(0)
 		time.Sleep(59 * time.Second)
 		if most.Load() != 1 || tries.Load() > 18 {
@@ -189,9 +189,9 @@ func TestWorkerWaves(t *testing.T) {
 	const slots = 8
 	for name, tc := range map[string]struct {
 		steps    []string
-		reported []int         // sizes of the reports
-		wave     time.Duration // until then there is no other poll
-		polls    []int         // that wait after that
+		reported []int
+		wave     time.Duration
+		polls    []int
 	}{
 		"AllShort": {slices.Repeat([]string{"short"}, slots), []int{slots}, slots * shortStep, []int{4, 4}},
 		"OneLong": {append(slices.Repeat([]string{"short"}, slots-1), "long"), []int{slots - 1, 1}, time.Millisecond,
@@ -250,5 +250,4 @@ func TestWorkerWaves(t *testing.T) {
 	}
 }
 
-// shortStep is the difference between the durations of the short steps of a batch.
 const shortStep = 50 * time.Microsecond

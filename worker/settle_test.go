@@ -121,7 +121,6 @@ func TestSettleRetries(t *testing.T) {
 	})
 }
 
-// answerItems refuses the named items, the first n times each is sent, and takes the others into f.
 func answerItems(f *fake, bad map[uuid.UUID]*tasker.Error,
 	n int,
 ) func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {

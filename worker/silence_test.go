@@ -17,7 +17,7 @@ import (
 // reach says whether a server answers calls about leases.
 type reach struct {
 	down  atomic.Bool
-	tries atomic.Int64              // reports while it was down
+	tries atomic.Int64
 	lost  atomic.Pointer[uuid.UUID] // a step that is in other hands
 }
 
@@ -150,9 +150,9 @@ func TestOutageIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		timeout time.Duration
-		cause   error         // for which the handler ends
-		ends    time.Duration // when, at the latest
-		reports time.Duration // no report after
+		cause   error
+		ends    time.Duration
+		reports time.Duration
 	}{
 		"TimeOut":           {10 * time.Minute, worker.ErrTimedOut, 10 * time.Minute, 12 * time.Minute},
 		"NoTimeOut":         {0, worker.ErrLeaseLost, 24*time.Hour + time.Minute, 24*time.Hour + 2*time.Minute},
@@ -208,7 +208,7 @@ func TestOutageOfHeartbeats(t *testing.T) {
 		r := run(t, w)
 		f.put(lasting("slow", time.Hour))
 		for range 61 {
-			f.put(step("noop")) // its report is answered
+			f.put(step("noop"))
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()
@@ -227,7 +227,7 @@ func TestOutageOfHeartbeats(t *testing.T) {
 func TestStopDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		back  time.Duration // after the stop
+		back  time.Duration
 		taken int
 	}{
 		"BackInTime": {28 * time.Second, 1},

@@ -48,7 +48,6 @@ func (d *differ) add(at string, before, after []byte) {
 	}
 }
 
-// show quotes binary values and terminal controls.
 func show(v []byte) string {
 	if cut := v[:min(len(v), maxShown+utf8.UTFMax)]; !printable(cut) {
 		return failure.Cut(fmt.Sprintf("%q", cut), maxShown)

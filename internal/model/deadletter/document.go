@@ -16,8 +16,8 @@ import (
 
 type part struct {
 	name  string // of a member, as text returns it
-	from  int    // offset of the part
-	value int    // offset of its value
+	from  int
+	value int
 	end   int
 }
 
@@ -128,7 +128,7 @@ func asMember(name string, value []byte) []byte {
 }
 
 // rewrite rewrites the object or array at a place: with returns the bytes of each part, or false to remove it with
-// the space and comma before it; more is appended. All else keeps its bytes.
+// its space and comma; more is appended. All else keeps its bytes.
 func rewrite(doc []byte, at int, with func(int, part) ([]byte, bool), more ...[]byte) []byte {
 	out := slices.Grow(slices.Clone(doc[:at+1]), len(doc)-at)
 	empty, end := true, at+1
@@ -168,7 +168,7 @@ func mergePatch(doc, patch []byte) []byte {
 	}
 	type change struct {
 		value []byte
-		place int // of the last member of the name in the document, -1 for none
+		place int
 	}
 	changes := map[string]*change{}
 	var order []string

@@ -255,7 +255,6 @@ func shown(path string) string {
 
 func nothingAt(path string) string { return "there is no value at " + shown(path) }
 
-// container returns the offset of the value that holds a place, and the name of the place in it.
 func container(doc []byte, path string) (at int, name string, fault string) {
 	steps, _ := split(path)
 	last := len(steps) - 1
@@ -302,7 +301,6 @@ func put(doc []byte, path string, value []byte) ([]byte, string) {
 	return change(doc, path, func(p part) ([]byte, bool) { return slices.Concat(doc[p.from:p.value], value), true })
 }
 
-// remove also removes other members of the name, which would show otherwise.
 func remove(doc []byte, path string) ([]byte, string) {
 	if path == "" {
 		return nil, "the whole payload cannot be removed"

@@ -15,23 +15,22 @@ type EventKind string
 // The kinds of events.
 const (
 	EventGroupNew     EventKind = "group.new"
-	EventRegression   EventKind = "group.regression" // it was resolved and has failed since
-	EventBurst        EventKind = "group.burst"      // it fails much more often than usual
+	EventRegression   EventKind = "group.regression"
+	EventBurst        EventKind = "group.burst"
 	EventGroupState   EventKind = "group.state"
 	EventRedrive      EventKind = "redrive.state"
 	EventReplay       EventKind = "replay.state"
 	EventLost         EventKind = "source.lost"
 	EventFound        EventKind = "source.found"
 	EventRetrying     EventKind = "letter.retrying"
-	EventRetried      EventKind = "letter.retried" // a policy has sent letters back, or failed to
+	EventRetried      EventKind = "letter.retried"
 	EventDiscarded    EventKind = "letter.discarded"
 	EventOutageOpened EventKind = "outage.opened"
 	EventOutageClosed EventKind = "outage.closed"
 	EventPauseBegun   EventKind = "pause.begun"
 	EventPauseEnded   EventKind = "pause.ended"
-	// Times of a schedule with tasks, and those without.
-	EventFired  EventKind = "schedule.fired"
-	EventMissed EventKind = "schedule.missed"
+	EventFired        EventKind = "schedule.fired"
+	EventMissed       EventKind = "schedule.missed"
 	// A decision or an expiry ends the wait for an approval.
 	EventApprovalRequested EventKind = "approval.requested"
 	EventApprovalDecided   EventKind = "approval.decided"
@@ -66,7 +65,7 @@ type Event struct {
 	Kind      EventKind    `json:"kind"`
 	Namespace string       `json:"namespace"`
 	At        task.Instant `json:"at"`
-	// Object is the ID of the group, redrive or replay, or the name of the source, also for letters.
+	// Object is the ID of the group, redrive or replay, or the name of the source.
 	Object string `json:"object"`
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
@@ -89,13 +88,11 @@ type Event struct {
 	Outage *OutageNews `json:"outage,omitempty"`
 	// Object is the pause's target in words, Cause the reason.
 	Pause *PauseNews `json:"pause,omitempty"`
-	// Object is the UUID of the approval's step, Where the step's name, Title the question, Cause the reason, and To
-	// the end, such as task.DecisionApproved.
+	// Object is the UUID of the approval's step, Where the step's name, Title the question, Cause the reason, To the
+	// end.
 	Approval *ApprovalNews `json:"approval,omitempty"`
-	// Object is the schedule's name, Total the number of times, Cause why they are missed.
 	Schedule *ScheduleNews `json:"schedule,omitempty"`
-	// Total is the number of letters, Where their origin, Title the DiscardKind, Cause the reason or error of the
-	// first.
+	// Total is the number of letters, Where their origin, Title the DiscardKind, Cause the first reason or error.
 	First []EventLetter `json:"first,omitempty"`
 }
 
@@ -131,7 +128,7 @@ type ApprovalNews struct {
 // ScheduleNews reports times of a schedule, with or without tasks.
 type ScheduleNews struct {
 	Kind   string       `json:"kind,omitempty"`
-	Reason string       `json:"reason,omitempty"` // of missed times
+	Reason string       `json:"reason,omitempty"`
 	First  task.Instant `json:"first"`
 	Last   task.Instant `json:"last"`
 	Tasks  []string     `json:"tasks,omitempty"`
@@ -142,14 +139,14 @@ type ReplayNews struct {
 	Source string             `json:"source"`
 	Topic  string             `json:"topic"`
 	Into   ReplayInto         `json:"into"`
-	Left   int64              `json:"left"` // offsets to be read
+	Left   int64              `json:"left"`
 	Counts model.ReplayCounts `json:"counts"`
 }
 
 // EventLetter is a letter in an event.
 type EventLetter struct {
 	ID        string `json:"id"`
-	MessageID string `json:"message_id,omitempty"` // cut to MaxEventID
+	MessageID string `json:"message_id,omitempty"`
 }
 
 const maxEventTitle = 300
@@ -161,7 +158,7 @@ func GroupHappened(kind EventKind, g *Group, from model.GroupState, cause string
 		Where: g.Print.Where, Failures: g.Failures}
 }
 
-// RedriveHappened reports a redrive entering a state. counts may be nil.
+// RedriveHappened reports a redrive's new state. counts may be nil.
 func RedriveHappened(r *Redrive, from model.RedriveState, counts *model.ItemCounts, now task.Instant) Event {
 	e := Event{Kind: EventRedrive, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Halt, MaxCause), Total: r.Total, Decided: r.Behind, Wave: r.Wave,
@@ -172,14 +169,14 @@ func RedriveHappened(r *Redrive, from model.RedriveState, counts *model.ItemCoun
 	return e
 }
 
-// ReplayHappened reports a replay entering a state.
+// ReplayHappened reports a replay's new state.
 func ReplayHappened(r *Replay, from model.ReplayState, now task.Instant) Event {
 	return Event{Kind: EventReplay, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Progress.Why, MaxCause), Replay: &ReplayNews{Source: r.Source,
 			Topic: r.Spec.Topic, Into: r.Spec.Into, Left: r.Left(), Counts: r.Progress.Counts}}
 }
 
-// OutageHappened reports an outage that opened or closed.
+// OutageHappened reports an opened or closed outage.
 func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
 	cause := o.Why()
 	if kind == EventOutageClosed {
@@ -191,7 +188,7 @@ func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
 			OpenedAt: o.OpenedAt, Probes: o.Probes, Spared: o.Spared, ClosedBy: o.ClosedBy}}
 }
 
-// PauseHappened reports a pause that began, changed or ended.
+// PauseHappened reports a begun, changed or ended pause.
 func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
 	cause := p.Reason
 	if kind == EventPauseEnded {
@@ -258,8 +255,8 @@ func (g *Group) MayBurst(now task.Instant) bool {
 }
 
 // Burst records and reports a burst: 50 failures or more in this clock hour, and at least ten times the hourly mean
-// of the previous day or since the first failure. A group has one in six hours at most; a resolved, ignored or merged
-// group, or one younger than an hour, has none.
+// of the previous day or since the first failure. A group has at most one in six hours, and none if resolved,
+// ignored, merged, or younger than an hour.
 func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64, burst bool) {
 	if !g.MayBurst(now) {
 		return 0, 0, false

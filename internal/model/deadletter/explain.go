@@ -11,10 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Explanation says in sentences how a letter or a redrive came to its state, and what changes it.
+// Explanation says in sentences how a letter or a redrive came to its state.
 type Explanation struct {
 	Summary string
-	Why     []string // the most important first
+	Why     []string
 	Next    string
 }
 

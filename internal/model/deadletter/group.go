@@ -32,13 +32,12 @@ type Group struct {
 	Print     failure.Print
 	Title     string
 
-	State      model.GroupState
-	StateAt    task.Instant
-	ResolvedIn string
-	Ignore     Ignore
-	// IgnoredFrom is the number of failures when it was ignored.
+	State       model.GroupState
+	StateAt     task.Instant
+	ResolvedIn  string
+	Ignore      Ignore
 	IgnoredFrom int64
-	Regression  bool // it was resolved and has failed since
+	Regression  bool
 	Regressions int
 	ResolvedAt  task.Instant
 	// OpenFor is the total unresolved time in microseconds.
@@ -63,7 +62,7 @@ type Group struct {
 	// Shown are the failures of groups merged into it. They are not in its row: set them before a decision about a
 	// group that is ignored up to a count.
 	Shown       int64
-	OpenLetters int64 // open or scheduled now
+	OpenLetters int64
 	OpenCases   int64
 
 	Notes   int
@@ -76,7 +75,7 @@ type Note struct {
 	No     int
 	At     task.Instant
 	Author string
-	Key    string // name of the API key
+	Key    string
 	Kind   string // note, or an act: acknowledge, resolve, merge and so on
 	Text   string
 }
@@ -130,7 +129,7 @@ func groupOfKey(namespace, key string) GroupID {
 	h.Write([]byte(key))
 	var sum [sha256.Size]byte
 	id := GroupID(binary.BigEndian.Uint64(h.Sum(sum[:0])) >> 1)
-	return max(id, 1) // 0 is no group
+	return max(id, 1)
 }
 
 func (id GroupID) String() string { return fmt.Sprintf("%016x", uint64(id)) }

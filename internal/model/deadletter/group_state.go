@@ -119,7 +119,7 @@ func (g *Group) Elapsed(now task.Instant) GroupEvent {
 // Assignment sets owner, runbook and due time of a group; nil fields stay.
 type Assignment struct {
 	Owner   *string
-	Runbook *string       // URL; "" removes it
+	Runbook *string
 	DueAt   *task.Instant // 0 removes it
 }
 

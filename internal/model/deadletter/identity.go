@@ -83,7 +83,7 @@ func EventType(c Content) string {
 
 // canonicalJSON writes valid JSON in one form for equal values: no white space, sorted members, few escapes, numbers
 // as digits without zeros at either end and a power of ten. It recurses up to task.MaxDepth. Every captured message
-// passes through it; package json would take several times as long.
+// passes through it; package json is several times as slow.
 func canonicalJSON(doc []byte) []byte {
 	c := canonicaliser{in: doc, out: make([]byte, 0, len(doc)+16)}
 	c.value()
@@ -101,7 +101,6 @@ type canonicaliser struct {
 	sorted []byte
 }
 
-// span is a member in the output; colon is the end of its name.
 type span struct{ from, colon, to int }
 
 func (c *canonicaliser) space() {
@@ -115,7 +114,6 @@ func (c *canonicaliser) space() {
 	}
 }
 
-// next skips white space, and consumes b if it is next.
 func (c *canonicaliser) next(b byte) bool {
 	c.space()
 	if c.at < len(c.in) && c.in[c.at] == b {
@@ -297,7 +295,7 @@ func appendPower(out, power []byte, shift int64) []byte {
 		return strconv.AppendInt(out, shift, 10)
 	}
 	if len(power) <= 15 {
-		n, _ := strconv.ParseInt(string(power), 10, 64) // the document is valid
+		n, _ := strconv.ParseInt(string(power), 10, 64)
 		return strconv.AppendInt(out, n+shift, 10)
 	}
 	n, _ := new(big.Int).SetString(string(power), 10)

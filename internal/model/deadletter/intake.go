@@ -20,9 +20,8 @@ type Intake struct {
 	MaxPriority string `json:"max_priority,omitempty"`
 	// IdempotencyKey makes one task of equal messages. The default is the identity on the broker.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	// OrderingKey runs tasks with the same key one at a time, in message order.
-	OrderingKey   string `json:"ordering_key,omitempty"`
-	CorrelationID string `json:"correlation_id,omitempty"`
+	OrderingKey    string `json:"ordering_key,omitempty"`
+	CorrelationID  string `json:"correlation_id,omitempty"`
 	// Delay postpones the task: a constant duration such as 30s, or seconds in the message.
 	Delay string      `json:"delay,omitempty"`
 	Input IntakeInput `json:"input,omitempty"`
@@ -40,7 +39,7 @@ type IntakeInput string
 
 // The inputs.
 const (
-	InputPayload IntakeInput = "payload" // the payload, which must be JSON
+	InputPayload IntakeInput = "payload"
 	InputMessage IntakeInput = "message" // a JSON object with the payload, of any form, and the rest of the message
 )
 
@@ -115,7 +114,7 @@ func (in *Intake) Values() []Value {
 	var values []Value
 	for _, text := range []string{in.TaskType, in.Template, in.Priority, in.IdempotencyKey, in.OrderingKey,
 		in.CorrelationID, in.Delay} {
-		v, _ := ParseValue(text) // validate reports faults
+		v, _ := ParseValue(text)
 		values = append(values, v)
 	}
 	return values

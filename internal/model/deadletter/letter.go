@@ -32,13 +32,11 @@ func (c *Content) Size() int {
 type Letter struct {
 	ID        task.ID
 	Namespace string
-	// Source is unique in the namespace.
-	Source string
+	Source    string
 	// Origin is the queue or topic of the consumer, and the default destination of a redrive.
 	Origin string
 	// Format is the convention in which the message reported its failure; "raw" for an unknown one.
-	Format string
-	// Position identifies the message on its broker; "" if the broker has none.
+	Format    string
 	Position  string
 	MessageID string
 	EventType string
@@ -51,13 +49,13 @@ type Letter struct {
 	State   model.LetterState
 	StateAt task.Instant
 	Due     task.Instant
-	Reason  string // why it was discarded, or left to an operator
+	Reason  string
 	Redrive task.ID
 	PurgeAt task.Instant
 
 	Group   GroupID
 	Failure failure.Report
-	Handler string // the consumer; "" if unknown
+	Handler string
 	Stack   string
 	Details []Detail
 
@@ -69,8 +67,7 @@ type Letter struct {
 	Lineage int
 	// Unknown means that the last send, number Replays+1, may have arrived.
 	Unknown bool
-	// Link is the letter that it continues or resembles; zero for none.
-	Link Link
+	Link    Link
 	// FailedSends counts failed sends by a policy since its last death or send.
 	FailedSends int
 	// Parked letters were sent back too often: bulk operations skip them by default.
@@ -83,9 +80,8 @@ type Letter struct {
 	Original Content
 	Edited   *Content
 	// Size is the payload in bytes. Cut means that an early version kept only its beginning.
-	Size int
-	Cut  bool
-	// Undecoded says why the message could not be decoded.
+	Size      int
+	Cut       bool
 	Undecoded string
 
 	Version int64
@@ -131,7 +127,7 @@ func (l *Letter) Sends() int { return l.Replays + l.Lineage }
 // letter, because a broker may redeliver a message much later.
 type Alias struct {
 	Namespace string
-	Source    string // whose deliveries have the identity
+	Source    string
 	Identity  string
 	Letter    task.ID
 }
@@ -149,16 +145,15 @@ type Occurrence struct {
 	Origin   string
 	Position string
 	Attempts int
-	Redrive  task.ID // the redrive after which it came back; zero for none
-	// Payload is the dead payload if it differs from the sent one.
-	Payload []byte
+	Redrive  task.ID
+	Payload  []byte
 }
 
 // Oversized is a message beyond the limit of a letter, which stays on its broker.
 type Oversized struct {
 	// Position identifies it within its source: the broker's position, or a hash.
 	Position string
-	Bytes    int // of key, headers and payload
+	Bytes    int
 	// Partition and Offset locate it in a log, whose reader skips it; Offset is -1 without a log.
 	Partition int32
 	Offset    int64

@@ -34,7 +34,6 @@ func (l *Letter) refuse(act string) error {
 	return e
 }
 
-// act is the past participle for the refusal.
 func (l *Letter) move(to model.LetterState, now task.Instant, act string, from ...model.LetterState) error {
 	if !slices.Contains(from, l.State) || !l.State.Can(to) {
 		return l.refuse(act)

@@ -48,7 +48,7 @@ func (p Plan) WithDefaults() Plan {
 	return p
 }
 
-// Validate locates the problems of a plan with defaults at JSON pointers within it.
+// Validate requires defaults, and locates problems at JSON pointers.
 func (p Plan) Validate() []task.Problem {
 	var list problems
 	list.between("/canary", float64(p.Canary), 1, MaxWave)
@@ -76,7 +76,7 @@ func (s StopRule) WithDefaults() StopRule {
 		SamePrint: cmp.Or(s.SamePrint, DefaultSamePrint), Failed: cmp.Or(s.Failed, DefaultFailed)}
 }
 
-// Validate locates problems at JSON pointers within the rule.
+// Validate locates problems at JSON pointers.
 func (s StopRule) Validate() []task.Problem {
 	var list problems
 	if s.ReturnedShare != 0 {
@@ -97,7 +97,7 @@ func (p *problems) below(at string, part []task.Problem) {
 const (
 	MaxSelectionIDs    = 1000
 	MaxSelectionGroups = 100
-	MaxText            = 1000 // bytes
+	MaxText            = 1000
 	MaxReplayCount     = 1000
 )
 
@@ -106,7 +106,7 @@ func (s *Selection) SelectsLetters() bool {
 	return s.Kind != model.KindCase && s.Template == "" && s.Reason == "" && s.TaskState == ""
 }
 
-// Validate locates problems at JSON pointers within the selection.
+// Validate locates problems at JSON pointers.
 func (s *Selection) Validate() []task.Problem {
 	var p problems
 	p.text("/namespace", s.Namespace, task.MaxName)
@@ -143,7 +143,6 @@ func (s *Selection) Validate() []task.Problem {
 	return p
 }
 
-// cross adds the problems of restrictions that exclude each other.
 func (s *Selection) cross(p *problems) {
 	if s.Kind == model.KindCase {
 		p.when(s.Source != "", "/source", "restricts letters, and kind is case")

@@ -14,7 +14,7 @@ import (
 // Policy decides which letters of a source are sent back automatically, and when.
 type Policy struct {
 	Namespace string
-	Source    string // "" for sources without their own policy
+	Source    string
 	Origin    string // "" for origins without their own policy
 	Strategy  model.Strategy
 	// MaxRetries bounds the replays of a letter; then it is discarded, or left to an operator with KeepExhausted.
@@ -24,9 +24,8 @@ type Policy struct {
 	Multiplier    float64
 	Jitter        float64 // share of the delay, 0 to 1
 	// At is the time of day of ScheduledAt, since midnight UTC.
-	At     time.Duration
-	MaxAge time.Duration
-	// OnlyTypes are error types; empty: all.
+	At           time.Duration
+	MaxAge       time.Duration
 	OnlyTypes    []string
 	DiscardTests bool `json:",omitempty"`
 	// CopyRetries copies each letter that the policy sends to the destination with CopySuffix, if that exists.
@@ -45,7 +44,7 @@ const (
 // DriverHTTP is a source whose letters are reported and sent back by POST.
 const DriverHTTP = "http"
 
-// SourceKey names a source. Names may contain any separator, so a joined text would be ambiguous.
+// SourceKey names a source. A joined text would be ambiguous.
 type SourceKey struct{ Namespace, Name string }
 
 // Key returns the key of the source.
@@ -80,7 +79,7 @@ type Source struct {
 var PolicyFields = map[string]string{"/base": "/base_seconds", "/cap": "/cap_seconds", "/at": "/time_of_day",
 	"/max_age": "/max_age_seconds", "/only_types": "/only_error_types"}
 
-// ParseTimeOfDay converts HH:MM in UTC to the time since midnight; "" is midnight.
+// ParseTimeOfDay converts HH:MM in UTC; "" is midnight.
 func ParseTimeOfDay(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -115,8 +114,8 @@ func PolicyFor(list []*Policy, source, origin string) *Policy {
 	return best
 }
 
-// PoliciesOf returns the policies that decide about letters of a source: one for each origin that has one, then the
-// one for all other origins. list is of one namespace.
+// PoliciesOf returns the policies of a source: one for each origin that has one, then the one for all others. list is
+// of one namespace.
 func PoliciesOf(list []*Policy, source string) []*Policy {
 	var out []*Policy
 	for _, p := range list {

@@ -136,8 +136,8 @@ func (p *Policy) exhausted(l *Letter, reason string) Decision {
 	return Decision{Verdict: VerdictDiscard, Reason: reason}
 }
 
-// due delays an immediate policy after a failed send like the default exponential one, so that a short outage of the
-// broker does not use up all retries.
+// due delays an immediate policy after a failed send like the default exponential one, so that a short outage does
+// not use up all retries.
 func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	delay, tries := 0.0, float64(l.Sends()+l.FailedSends)
 	switch p.Strategy {
@@ -153,7 +153,6 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 		delay = float64(p.untilTimeOfDay(now))
 	}
 	if p.Strategy != model.Scheduled {
-		// A jitter of 0.2 places the delay between 80 % and 120 %.
 		delay *= 1 + p.Jitter*(2*chance-1)
 	} else { // never before the time of day
 		delay += p.Jitter * chance * float64(p.Base)
@@ -201,7 +200,7 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// Validate locates the problems of a policy with defaults at JSON pointers within it.
+// Validate requires defaults, and locates problems at JSON pointers.
 func (p *Policy) Validate() []task.Problem {
 	var list problems
 	list.text("/source", p.Source, task.MaxName)
@@ -253,8 +252,8 @@ func (s Source) WithDefaults() Source {
 	return s
 }
 
-// Validate locates the problems of a source with defaults at JSON pointers within it. It does not check that drivers
-// and formats exist.
+// Validate requires defaults, and locates problems at JSON pointers. It does not check that drivers and formats
+// exist.
 func (s *Source) Validate() []task.Problem {
 	var p problems
 	p.name("/name", s.Name)

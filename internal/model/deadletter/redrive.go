@@ -21,8 +21,7 @@ type Selection struct {
 	// State selects letters, and pending cases for Open; "" selects all states.
 	State model.LetterState
 	Type  string
-	// Text is a literal part of an error message or payload.
-	Text string
+	Text  string
 	// HeaderName selects letters with that header, with that value if HeaderValue is set.
 	HeaderName, HeaderValue string
 	After                   task.Instant
@@ -48,13 +47,12 @@ type Plan struct {
 	Factor  float64
 	Largest int
 	Observe time.Duration
-	Rate    float64 // items per second; 0: unlimited
+	Rate    float64
 	// Limit takes the items with the earliest first deaths. 0: all, but none if more than MaxItems match.
 	Limit int
 	// KeepAttempts leaves failed steps their remaining attempts, at least one.
 	KeepAttempts bool
-	// Priority is the new level of tasks by name or number; "" keeps the level.
-	Priority string
+	Priority     string
 	// AtMostOnce leaves a letter open after a send of unknown outcome; otherwise it is sent again under its number.
 	AtMostOnce bool `json:",omitempty"`
 }
@@ -73,21 +71,18 @@ type StopRule struct {
 type Edit struct {
 	// Patch is a JSON Patch (RFC 6902) or merge patch (RFC 7396) of the payload, or of the context of a case's task.
 	// nil: none.
-	Patch []byte
-	// SetHeaders replaces the headers of its names; DropHeaders removes.
+	Patch       []byte
 	SetHeaders  []Header
 	DropHeaders []string
-	// Key replaces the key; nil keeps it.
-	Key []byte
+	Key         []byte
 }
 
 // Redrive is an operation on a frozen selection.
 type Redrive struct {
-	ID        task.ID
-	Namespace string
-	Operation model.Operation
-	Selection Selection
-	// Destination of letters; "" sends each to its origin.
+	ID            task.ID
+	Namespace     string
+	Operation     model.Operation
+	Selection     Selection
 	Destination   string
 	Edit          *Edit
 	Plan          Plan
@@ -103,12 +98,11 @@ type Redrive struct {
 	StartedAt task.Instant
 	EndedAt   task.Instant
 
-	Total    int
-	Counts   model.ItemCounts
-	Wave     int // number of the current wave, from 1; 0 before the first
-	WaveSize int
-	WaveSent int // decided items of the wave: sent, failed or skipped
-	// Waves are the newest, if they were requested.
+	Total     int
+	Counts    model.ItemCounts
+	Wave      int // number of the current wave, from 1; 0 before the first
+	WaveSize  int
+	WaveSent  int
 	Waves     []model.RedriveWave
 	WaveBegan task.Instant
 	// Behind is the number of the last decided item.
@@ -129,8 +123,7 @@ type Item struct {
 	Wave    int
 	At      task.Instant
 	Message string
-	// Group is that of its return; 0 for none.
-	Group GroupID
+	Group   GroupID
 	// Uncertain means that a try had no answer. A sent item may exist twice under its number, a failed one once.
 	Uncertain bool
 }
@@ -141,7 +134,6 @@ type Outcome struct {
 	ByGroup map[GroupID]int
 }
 
-// act is the past participle for the refusal.
 func (r *Redrive) move(to model.RedriveState, now task.Instant, act string) error {
 	if !r.State.Can(to) {
 		e := r.refuse(act)

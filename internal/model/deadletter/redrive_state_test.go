@@ -86,7 +86,7 @@ func TestRedriveTransitions(t *testing.T) {
 			}
 		}
 	}
-	r := redriveIn(running) // running leads to observing at the end of a wave
+	r := redriveIn(running)
 	if err := r.Decided(6, 10, now+1); err != nil || r.State != observing || r.StateAt != now+1 {
 		t.Errorf("after its wave it is %s: %v", r.State, err)
 	}
@@ -161,7 +161,6 @@ func TestRate(t *testing.T) {
 	if n := send(now.Add(10 * time.Second)); n < 199 || n > 201 {
 		t.Errorf("%d in 10 s", n)
 	}
-	// the runner was away
 	at = at.Add(time.Hour)
 	if n := send(at.Add(10 * time.Second)); n < 218 || n > 222 {
 		t.Errorf("%d in the 10 s after an outage: one second is caught up on", n)

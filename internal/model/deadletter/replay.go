@@ -46,16 +46,15 @@ type ReplaySpec struct {
 	// Key selects messages with that key; nil: all. Headers selects messages with all of these.
 	Key     *string  `json:",omitempty"`
 	Headers []Header `json:",omitempty"`
-	Rate    float64  // messages a second; 0: no limit
+	Rate    float64
 }
 
 // ReplayProgress is the progress of a replay.
 type ReplayProgress struct {
-	Parts   []model.ReplayPart
-	Counts  model.ReplayCounts
-	Why     string
-	RetryAt task.Instant
-	// PacedAt is the time until which the rate is used up.
+	Parts              []model.ReplayPart
+	Counts             model.ReplayCounts
+	Why                string
+	RetryAt            task.Instant
 	PacedAt            task.Instant
 	StateAt            task.Instant
 	StartedAt, EndedAt task.Instant
@@ -71,7 +70,7 @@ type Replay struct {
 	Progress           ReplayProgress
 	Actor, Key, Reason string
 	CreatedAt          task.Instant
-	PurgeAt            task.Instant // when it will be deleted; 0: not ended
+	PurgeAt            task.Instant
 	Version            int64
 }
 

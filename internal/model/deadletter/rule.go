@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	MaxRules    = 100
-	MaxRuleText = 2048
-	MaxRuleKeys = 8
-	// MaxRulePosition bounds both directions.
+	MaxRules        = 100
+	MaxRuleText     = 2048
+	MaxRuleKeys     = 8
 	MaxRulePosition = 1_000_000
 	maxRuleTitle    = 240
 )
@@ -25,12 +24,10 @@ const (
 type Rule struct {
 	Namespace string
 	Name      string
-	// Position orders the rules of a namespace, the lowest first, then by name.
-	Position int
-	When     string
+	Position  int
+	When      string
 	// Keys are expressions of Facts: failures with equal values share a group. Without keys all do.
-	Keys []string
-	// Title of the groups; "" derives one from the name and the keys.
+	Keys  []string
 	Title string
 	// Within restricts the rule to failures of that group, which it splits; 0: no restriction.
 	Within GroupID

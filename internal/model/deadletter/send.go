@@ -32,23 +32,22 @@ const (
 
 // Send is a row of the outbox. Tries keep its number, by which a consumer recognises a second copy.
 type Send struct {
-	Owner task.ID
-	Kind  SendKind
-	No    int
-	State SendState
-	// Content is the hash of the payload, see Canonical.
+	Owner                                   task.ID
+	Kind                                    SendKind
+	No                                      int
+	State                                   SendState
 	Namespace, Source, Destination, Content string
 	MessageID                               string
 	Lineage                                 int     // sends of the letters that the letter continues
 	About                                   task.ID // the redrive of a letter, zero for a policy; the task of a failure
 	Item                                    int
-	Turn                                    int64 // the turn of the loop that marked it
+	Turn                                    int64
 	Began                                   task.Instant
 	At                                      task.Instant
 	NextAt                                  task.Instant // the next try; 0: none by itself
 	Tries                                   int
 	Copies                                  int // tries that may have arrived
-	Died                                    int // deaths that consumed it
+	Died                                    int
 	Error                                   string
 }
 
@@ -103,7 +102,6 @@ func (s *Send) Failed(why string, forGood bool, now task.Instant) (again bool) {
 	return s.wait(why, now)
 }
 
-// wait makes the send due again unless it has too many tries.
 func (s *Send) wait(why string, now task.Instant) bool {
 	if s.Tries >= unknownTries {
 		s.end(why)

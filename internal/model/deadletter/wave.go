@@ -19,7 +19,7 @@ const (
 	ActWait Act = "wait"
 	ActHalt Act = "halt"
 	ActDone Act = "done"
-	ActRest Act = "rest" // nothing until an operator acts
+	ActRest Act = "rest"
 )
 
 // Step is a decision about a redrive. Fields of other acts are zero.
@@ -34,9 +34,8 @@ const (
 	// leastObserved items must be sent before the share of returns counts during the wave: 1 of 1 says little when
 	// 999 follow. The end of its observation judges a wave of any size.
 	leastObserved = 5
-	// tick bounds the calls of a runner under a rate: it waits for the tokens of a tick.
-	tick  = 100 * time.Millisecond
-	burst = time.Second
+	tick          = 100 * time.Millisecond
+	burst         = time.Second
 )
 
 // Next decides the next act. o counts the items of the current wave; it is zero before the first. Next changes only
@@ -120,8 +119,7 @@ func (r *Redrive) Apply(s Step, now task.Instant) error {
 	return nil
 }
 
-// begin begins a wave of n items. Under a rate it begins where the previous wave would have ended: small waves are
-// not faster.
+// begin begins a wave of n items. Under a rate it begins where the previous wave would have ended.
 func (r *Redrive) begin(n int, now task.Instant) error {
 	if r.State == model.RedriveObserving {
 		if err := r.move(model.RedriveRunning, now, "continued"); err != nil {
@@ -185,7 +183,6 @@ func (s StopRule) violated(o Outcome, ended bool) string {
 	return ""
 }
 
-// most returns the group with the most returns, on a tie the lowest ID.
 func (o Outcome) most() (GroupID, int) {
 	var group GroupID
 	most := 0
