@@ -9,12 +9,12 @@ import (
 )
 
 // Backend stores tasks: a server over HTTP (package remote), or an engine in this process (package embedded). Its
-// methods are safe for concurrent use and return *Error for everything that the caller can act on. To fake Tasker, a
-// test can embed the interface and define only the methods that it needs. The Backends of this module also serve
-// workers: see package worker/protocol.
+// methods are safe for concurrent use and return *Error for everything that the caller can act on. A test can embed
+// the interface and define only the methods that it needs. The Backends of this module also serve workers: see
+// package worker/protocol.
 //
-// A new part of the API gets an interface in its own package, such as operate.Backend, so that other implementations
-// continue to compile.
+// New parts of the API get separate interfaces, such as operate.Backend, so that other implementations continue to
+// compile.
 type Backend interface {
 	TaskBackend
 	TemplateBackend
@@ -25,8 +25,8 @@ type Backend interface {
 // TaskBackend is the part of a Backend about tasks, their steps and their events.
 type TaskBackend interface {
 	// SubmitTasks stores tasks in one transaction and returns one receipt per task, in request order. The default
-	// limit is 1,000 tasks. CodeInvalid lists every problem with its place; nothing is then stored. CodeExhausted:
-	// the queue is full for the priority of a task, or a user's quota is used up; see Error.RetryAfter.
+	// limit is 1,000 tasks. CodeInvalid lists every problem; nothing is then stored. CodeExhausted: the queue is full
+	// for the priority of a task, or a user's quota is used up; see Error.RetryAfter.
 	SubmitTasks(ctx context.Context, req SubmitRequest) ([]TaskReceipt, error)
 	// Task returns one task. With wait > 0 it blocks until the task is settled (TaskState.Settled) or wait, which the
 	// server may shorten, has passed. CodeNotFound: no such task, or retention has deleted it.
@@ -35,14 +35,14 @@ type TaskBackend interface {
 	Tasks(ctx context.Context, filter TaskFilter) (*TaskPage, error)
 	// TaskHistory returns the transitions and attempts of a task, oldest first. Retention deletes them with the task.
 	TaskHistory(ctx context.Context, id uuid.UUID) (*TaskHistory, error)
-	// CancelTasks cancels tasks in one transaction and returns one receipt per task, in request order. The receipt of
-	// a task that cannot be cancelled has an error; the others are still cancelled.
+	// CancelTasks cancels tasks in one transaction and returns one receipt per task, in request order; that of a task
+	// that cannot be cancelled has an error.
 	CancelTasks(ctx context.Context, req CancelRequest) ([]TaskReceipt, error)
 	// EditContext changes the context of a task in error and, unless the request forbids it, runs the failed steps
 	// again. CodeWrongState: the task is not in error. CodeConflict: the context has another version than expected.
 	EditContext(ctx context.Context, id uuid.UUID, req EditContextRequest) (*EditedContext, error)
-	// ExplainTask explains in sentences why a task is in its state. They are for people and may change in any
-	// release; programs should read Task and Steps.
+	// ExplainTask explains a task's state to people, in sentences that may change in any release; programs should
+	// read Task and Steps.
 	ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error)
 
 	// Steps returns all steps of a task in template order. If the results exceed the server's limit, later steps come
@@ -65,8 +65,8 @@ type TaskBackend interface {
 
 // TemplateBackend is the part of a Backend about templates.
 type TemplateBackend interface {
-	// RegisterTemplate stores a version of a template. CodeInvalid lists every problem with its place. CodeConflict:
-	// the version exists with other content.
+	// RegisterTemplate stores a version of a template. CodeInvalid lists every problem. CodeConflict: the version
+	// exists with other content.
 	RegisterTemplate(ctx context.Context, src TemplateSource) (*Template, error)
 	// Templates returns one page of templates.
 	Templates(ctx context.Context, filter TemplateFilter) (*TemplatePage, error)

@@ -17,8 +17,7 @@ import (
 )
 
 // Health configures a worker's health report. A server with engine.worker_probes reads it, and assigns no steps to a
-// worker that is unhealthy or does not answer. The report shows memory, CPU and goroutines to everyone who can reach
-// the address.
+// worker that is unhealthy or does not answer. Everyone who can reach the address sees the figures.
 type Health struct {
 	// Addr is the address at which Run listens, such as ":8090"; port 0 lets the system choose. "" listens nowhere:
 	// serve HealthHandler yourself.
@@ -27,12 +26,12 @@ type Health struct {
 	// to Addr; if that names no host, to this machine's address on the default route. Required without Addr.
 	URL string
 	// MaxMemoryPercent bounds the memory of the process, in percent of GOMEMLIMIT, its control group or the machine.
-	// Defaults to 90; negative means no bound.
+	// Defaults to 90; negative: no bound.
 	MaxMemoryPercent float64
-	// MaxCPUPercent bounds the CPU time of the process over 30 s, in percent of its cores. Defaults to 95; negative
-	// means no bound.
+	// MaxCPUPercent bounds the CPU time of the process over 30 s, in percent of its cores. Defaults to 95; negative:
+	// no bound.
 	MaxCPUPercent float64
-	// MaxGoroutines bounds the goroutines of the process. Defaults to 100,000; negative means no bound.
+	// MaxGoroutines defaults to 100,000; negative: no bound.
 	MaxGoroutines int
 	// Checks are the application's checks by name. An error makes the worker unhealthy; the log has it, the report
 	// has not. The checks run with each GET /health, and share three seconds.
@@ -73,7 +72,6 @@ type healthReport struct {
 	Checks   map[string]healthCheck `json:"checks"`
 }
 
-// healthCheck has a null Value if it cannot be measured, and a null Limit if there is none.
 type healthCheck struct {
 	OK    bool     `json:"ok"`
 	Value *float64 `json:"value"`
@@ -87,10 +85,9 @@ const heartbeatCheck = "heartbeat"
 var healthUnits = map[string]string{vitals.Memory: "percent", vitals.CPU: "percent", vitals.Goroutines: "goroutines",
 	heartbeatCheck: "seconds"}
 
-// HealthHandler serves the worker's health report at any path: status 200 when the worker is healthy, else 503. The
-// JSON body has the checks memory, cpu, goroutines and heartbeat (the time since the server last answered one, at
-// most a lease), and those of Health.Checks. A worker that does not run is unhealthy. Use it in programs that already
-// serve HTTP.
+// HealthHandler serves the health report at any path, for programs that already serve HTTP: status 200 when the
+// worker is healthy, else 503. The JSON body has the checks memory, cpu, goroutines and heartbeat (the time since the
+// server last answered one, at most a lease), and those of Health.Checks. A worker that does not run is unhealthy.
 func (w *Worker) HealthHandler() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -183,7 +180,6 @@ const (
 	healthHeader  = 8 << 10
 )
 
-// serveHealth listens until stop is called, and returns the URL for servers.
 func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err error) {
 	h := w.opts.Health
 	stop = func() {}

@@ -21,8 +21,8 @@ var (
 	// ErrCancelled means that the task was cancelled. The worker reports nothing.
 	ErrCancelled = errors.New("task was cancelled")
 	// ErrLeaseLost means that a server reported the lease as lost or did not renew it in time, so another worker may
-	// hold the step. The worker reports nothing. While no server answers at all, the handler continues until the
-	// step's timeout.
+	// hold the step. The worker reports nothing. While no server answers, the handler continues until the step's
+	// timeout.
 	ErrLeaseLost = errors.New("lease of the step was lost")
 	// ErrDraining means that the worker must stop. Unless the handler succeeds, the worker returns the step without
 	// charging an attempt.
@@ -30,8 +30,8 @@ var (
 )
 
 // Job is one step that a handler runs. A test can make a Job from an Assignment alone; no server receives its
-// progress. A Job is valid while its handler runs. Its methods are safe for concurrent use within the handler's
-// goroutines; its Assignment must not be changed.
+// progress. It is valid while its handler runs, and safe for concurrent use by the handler's goroutines; its
+// Assignment must not be changed.
 type Job struct {
 	protocol.Assignment
 
@@ -55,7 +55,7 @@ type Job struct {
 	ended    bool
 	dropped  bool // nothing more is reported
 	refused  bool // the server refused the result once; a failure replaces it
-	// message is the unanswered message of a step that is returned unstarted; else nil.
+	// message is that of a step that is returned unstarted, until answered.
 	message *Delivery
 }
 
@@ -67,8 +67,7 @@ func JobFrom(ctx context.Context) *Job {
 	return job
 }
 
-// Decode unmarshals the context of the task into out. Without a context out stays unchanged. Errors are those of
-// Context.
+// Decode unmarshals the context of the task into out, which stays unchanged without one. Errors are those of Context.
 func (j *Job) Decode(out any) error {
 	if len(j.Parameters) == 0 {
 		return nil
@@ -109,7 +108,6 @@ type stepContext struct {
 
 func (c *stepContext) Deadline() (time.Time, bool) { return c.due, !c.due.IsZero() }
 
-// Value returns the Job, or the values of the ctx of Run.
 func (c *stepContext) Value(key any) any {
 	if key == (jobKey{}) {
 		return c.job

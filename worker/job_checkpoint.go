@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// checkpointTime bounds the report of a checkpoint once the handler's context has ended.
 const checkpointTime = 10 * time.Second
 
 // Checkpoint stores the position of the step, as JSON, for the next attempt: after a failure, a lost lease, a snooze
@@ -36,7 +35,7 @@ func (j *Job) Checkpoint(v any) error {
 }
 
 // LastCheckpoint unmarshals the last checkpoint of an earlier attempt into out, and reports whether there is one.
-// Without one, out stays unchanged. Errors are those of Decode: a handler that can begin anew ignores them.
+// Errors are those of Decode: a handler that can begin anew ignores them.
 func (j *Job) LastCheckpoint(out any) (bool, error) {
 	if len(j.Assignment.Checkpoint) == 0 {
 		return false, nil

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
-// Context returns the context of the job's task as a T; without a context, the zero T. A handler registered with
-// Handle needs it only for another view of its input.
+// Context returns the context of the job's task as a T; without a context, the zero T.
 //
 // A context that does not fit into T is an error that, returned or wrapped, fails the step for good: only an operator
 // can edit the context and run the step again. Its Failure has the type "invalid_input" and Details with the JSON

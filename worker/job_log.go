@@ -15,7 +15,6 @@ type jobLog struct {
 	all   int64
 }
 
-// maxJobLog bounds the log of a Job that has no server.
 const maxJobLog = 64 << 10
 
 func (l *jobLog) Write(p []byte) (int, error) {

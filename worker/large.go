@@ -16,7 +16,7 @@ import (
 
 // sendLarge sends a result above the inline limit and returns the StepResult that refers to it. While the blob store
 // or the server fails, it retries as long as the worker holds the step: the result exists only here. The handler's
-// slot stays taken, and heartbeats renew the lease.
+// slot stays taken.
 func (s *session) sendLarge(job *Job, raw json.RawMessage) protocol.StepResult {
 	b, can := s.backend.(protocol.LargeResultBackend)
 	if !can || len(raw) > job.maxLarge {
@@ -68,7 +68,6 @@ func (j *Job) sending() (context.Context, func()) {
 	}
 }
 
-// mayTryAgain reports whether the worker still holds the step of an unsent result.
 func (s *session) mayTryAgain(job *Job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
