@@ -104,6 +104,7 @@ const (
 	BreakerHalfOpen = "half_open"
 )
 
+// PollRequest asks for steps.
 type PollRequest struct {
 	WorkerID uuid.UUID `json:"-"`
 	Capacity int       `json:"capacity,omitempty" doc:"Maximum number of steps. Defaults to 1." minimum:"0" maximum:"10000"`

@@ -31,7 +31,7 @@ const (
 	minShare   = 0.0001
 )
 
-// NoObservation, as Plan.Observe, sends waves without waiting for returns.
+// NoObservation in Plan.Observe sends waves without waiting for returns.
 const NoObservation time.Duration = -1
 
 // WithDefaults sets each zero field but Rate. The largest wave is at least as large as the canary.

@@ -36,6 +36,7 @@ type Policy struct {
 	Version     int64
 }
 
+// Parts of names with a meaning.
 const (
 	TestPrefix = "test-"
 	CopySuffix = "-retry"

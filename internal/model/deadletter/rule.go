@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+// The bounds of rules; those of texts are in bytes.
 const (
 	MaxRules        = 100
 	MaxRuleText     = 2048

@@ -24,6 +24,7 @@ type ChildSpec struct {
 	CountsOnly  bool `json:"counts_only,omitempty"`
 }
 
+// The bounds of children.
 const (
 	DefaultConcurrency = 100
 	// MaxChildDepth stops a template that names itself.

@@ -45,6 +45,7 @@ type Wait struct {
 	OnReject  OnEnd         `json:"on_reject,omitempty"`
 }
 
+// The bounds of waits; MaxApproval is in bytes.
 const (
 	MaxWait     = 366 * 24 * time.Hour
 	MaxApproval = 1024
