@@ -186,7 +186,7 @@ type OutageEvent struct {
 	ClosedBy     string    `json:"closed_by,omitempty" doc:"Who closed it; system after a probe that succeeded."`
 }
 
-// PauseEvent is a pause. Cause of the event is the reason of the pause or of its end.
+// PauseEvent is a pause. Cause of the event is the reason of the pause or its end.
 type PauseEvent struct {
 	Kind         string     `json:"kind" enum:"route,handler,template,namespace"`
 	Handler      string     `json:"handler,omitempty" doc:"Of a handler or a route."`
@@ -223,8 +223,8 @@ type ScheduleEvent struct {
 	Tasks  []uuid.UUID `json:"tasks,omitempty" doc:"The first of the tasks, 10 at most."`
 }
 
-// LetterEvent reports all dead letters of one source and origin in one transaction, so that ten thousand letters make
-// few events.
+// LetterEvent reports all dead letters of one source and origin in one transaction: ten thousand letters make few
+// events.
 type LetterEvent struct {
 	Source string        `json:"source"`
 	Origin string        `json:"origin,omitempty" doc:"Queue or topic that the letters came from."`
@@ -254,8 +254,7 @@ const (
 	ReasonCycle CaseReason = "dependency_cycle_detected"
 	// ReasonWorkerUnavailable means that a step is ready, and no live worker serves its route.
 	ReasonWorkerUnavailable CaseReason = "worker_unavailable"
-	// ReasonManual means that an operator opened the case.
-	ReasonManual CaseReason = "manual_dlq"
+	ReasonManual            CaseReason = "manual_dlq"
 )
 
 // CaseResolution is the outcome of a case.

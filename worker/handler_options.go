@@ -11,9 +11,9 @@ import (
 )
 
 // Middleware wraps a Handler to act around every step: log, trace, measure, check, translate errors. Run makes the
-// wrapper once for each handler; steps call it concurrently. It may change ctx, skip next, or call it again; the
-// attempt still ends its context. A panic that it raises or does not recover fails the attempt. It sees the handler's
-// Go value, before the conversion to JSON.
+// wrapper once for each handler; steps call it concurrently. It may change ctx, skip next, or call it again. A panic
+// that it raises or does not recover fails the attempt. It sees the handler's Go value, before the conversion to
+// JSON.
 type Middleware func(next Handler) Handler
 
 // Use adds middleware to all handlers of w, earlier and later ones. The first one is the outermost; WithMiddleware is
@@ -60,13 +60,12 @@ func WithMiddleware(middleware ...Middleware) HandlerOption {
 	}
 }
 
-// WithConcurrency gives a handler n separate slots: at most n of its steps run at once in this worker, in addition to
-// Options.Concurrency. Handlers with and without separate slots never wait for each other, and the worker claims only
+// WithConcurrency gives a handler n separate slots, in addition to Options.Concurrency: at most n of its steps run at
+// once in this worker. Handlers with and without separate slots never wait for each other, and the worker claims only
 // steps that it can start.
 //
-// To the server the handler is a separate worker named NAME/HANDLER, with its own polls, heartbeats and, with a
-// Transport, queue. So an operator can drain or cordon it alone; Run ends when all have ended. To bound the steps on
-// all workers, set a limit in the template.
+// To the server the handler is a separate worker named NAME/HANDLER, which an operator can drain or cordon alone; Run
+// ends when all have ended. To bound the steps on all workers, set a limit in the template.
 func WithConcurrency(n int) HandlerOption {
 	return func(h *registered) {
 		if n <= 0 {

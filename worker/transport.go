@@ -10,19 +10,18 @@ import (
 )
 
 // Transport brings a worker its steps in messages of a broker instead of polls; see Options and package rabbitmq. The
-// worker starts and settles its steps through the Backend, so a message only announces a lease, and may be lost, late
-// or repeated without harm.
+// worker starts and settles steps through the Backend, so a message only announces a lease, and may be lost, late or
+// repeated without harm.
 //
-// Workers may share a Transport, so its methods must be safe for concurrent use.
+// Workers may share a Transport: its methods must be safe for concurrent use.
 type Transport interface {
-	// Name is the transport that the worker registers with, such as TransportAMQP.
 	Name() string
 	// Check connects to the broker once and disconnects. It retries and logs while the broker is unavailable, and
 	// returns an error when the broker refuses the credentials, the settings are wrong, or ctx ends.
 	Check(ctx context.Context, log *slog.Logger) error
-	// Receive consumes the queue and passes each message to sub.Deliver until ctx ends. It handles every failure: it
-	// reconnects after growing pauses and waits for a missing queue. After ctx has ended it takes no more messages,
-	// and returns when each delivery has its answer or the connection is lost.
+	// Receive consumes the queue and passes each message to sub.Deliver until ctx ends. It reconnects after growing
+	// pauses and waits for a missing queue. After ctx has ended it takes no more messages, and returns when each
+	// delivery has its answer or the connection is lost.
 	Receive(ctx context.Context, sub Subscription)
 }
 
@@ -34,11 +33,9 @@ type Subscription struct {
 	Queue string
 	// Prefetch bounds the deliveries without an answer.
 	Prefetch int
-	// Deliver takes one delivery over. It does not block, and is safe for concurrent use. Pass repeated messages too:
-	// the worker recognizes their leases.
+	// Deliver takes one delivery over. It does not block, and is safe for concurrent use. Pass repeated messages too.
 	Deliver func(Delivery)
-	// Logger receives warnings for operators.
-	Logger *slog.Logger
+	Logger  *slog.Logger
 }
 
 // Delivery is one message with a step for the worker, which gives it one answer. Answers do not block. The Transport

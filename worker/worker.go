@@ -21,12 +21,12 @@ import (
 
 // Options configures New. A zero field, or nil for the whole, selects the default.
 type Options struct {
-	// Name is the name for operators. Defaults to host name and process ID.
+	// Name defaults to host name and process ID.
 	Name string
 	// Namespaces are those whose handlers the worker runs. Defaults to those of the API key if it is limited to some,
 	// else to "default". protocol.AllNamespaces alone selects all that the key reaches.
 	Namespaces []string
-	// Capabilities are the abilities of the worker; it gets no step that requires another. Defaults to none.
+	// Capabilities of the worker; it gets no step that requires another. Defaults to none.
 	Capabilities []string
 	// Concurrency bounds the steps that run at once. Defaults to 10.
 	Concurrency int
@@ -45,8 +45,8 @@ type Options struct {
 	Transport Transport
 	// Health is where the worker serves its health report for the server's probes. Defaults to nowhere.
 	Health *Health
-	// Logger receives a line at the start, one for each failure of a step (an error if it is final), and warnings of
-	// a server that does not answer, a lost lease or a refused result. Defaults to slog.Default().
+	// Logger receives a line at the start, one for each failure of a step (an error if it is final), and warnings.
+	// Defaults to slog.Default().
 	Logger *slog.Logger
 	// Quiet omits the start and the failures of steps from the log. The server has them anyway.
 	Quiet bool
