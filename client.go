@@ -17,9 +17,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// Client submits tasks and reads their state. It is safe for concurrent use, and one Client per
-// process is enough: it keeps connections and gathers concurrent submissions. It promotes the
-// methods of its Backend and adds convenience.
+// Client submits tasks and reads their state. It is safe for concurrent use. One Client per process is enough: it
+// keeps connections and gathers concurrent submissions. It has the methods of its Backend and more.
 type Client struct {
 	Backend
 
@@ -39,18 +38,18 @@ type server interface {
 	Stream(ctx context.Context, r Request, contentType string) (io.ReadCloser, error)
 }
 
-// Request is one request to a server, for the part of its API that a Backend lacks.
+// Request is one request to a server, for parts of the API that a Backend lacks.
 type Request struct {
 	Verb   string // the caller's intention, for errors: "list cases"
 	Method string
 	Path   string // escaped, "/v1/dlq"
 	Query  url.Values
-	Body   any // sent as JSON; nil sends none
+	Body   any
 }
 
-// Call sends a request to the server of a Client that remote.Dial made, and decodes the response into out unless that
-// is nil. It is for packages that add a part of the API, such as operate. It returns the server's errors,
-// CodeUnavailable when the server does not answer, and CodeInvalid for other Clients.
+// Call sends a request to the server of a Client from remote.Dial and decodes the response into out unless that is
+// nil. Packages such as operate build on it. CodeUnavailable: the server does not answer; CodeInvalid: another
+// Client.
 func (c *Client) Call(ctx context.Context, r Request, out any) error {
 	if c.server == nil {
 		return Errorf(CodeInvalid, "%s: the client is not connected to a server, and its Backend cannot do it", r.Verb)
@@ -58,9 +57,9 @@ func (c *Client) Call(ctx context.Context, r Request, out any) error {
 	return c.server.Call(ctx, r, out)
 }
 
-// Stream sends a request to the server of a Client that remote.Dial made, and returns the body of the response, which
-// the caller reads and closes. It is Call for responses that are too long to hold: RequestTimeout bounds the time until
-// the response begins, and then the time of each Read. The response must have the content type.
+// Stream is Call for responses that are too long to hold: it returns the body, which the caller reads and closes.
+// RequestTimeout bounds the time until the response begins, and then each Read. The response must have the content
+// type.
 func (c *Client) Stream(ctx context.Context, r Request, contentType string) (io.ReadCloser, error) {
 	if c.server == nil {
 		return nil, Errorf(CodeInvalid, "%s: the client is not connected to a server, and its Backend cannot do it", r.Verb)
@@ -68,24 +67,20 @@ func (c *Client) Stream(ctx context.Context, r Request, contentType string) (io.
 	return c.server.Stream(ctx, r, contentType)
 }
 
-// ShowSensitive returns a context for calls that read values which templates and sources mark as sensitive in clear
-// text. Without it a server masks them for every key. The key needs the permission sensitive, and the audit trail
-// records the calls. It changes only calls that read tasks, steps, cases, letters or the audit trail over HTTP: other
-// reads are refused with CodeInvalid, and an engine in this process masks nothing.
+// ShowSensitive returns a context for calls that read sensitive values, which a server otherwise masks. The key needs
+// the permission sensitive, and the audit trail records the calls. It applies to reads of tasks, steps, cases,
+// letters and the audit trail over HTTP; other reads are CodeInvalid. An engine in this process masks nothing.
 func ShowSensitive(ctx context.Context) context.Context {
 	return query.ShowSensitive(ctx)
 }
 
-// waitRound bounds one long poll of Wait. It stays below the idle timeout of common proxies,
-// which is 60 seconds.
+// waitRound is below the usual idle timeout of proxies, 60 seconds.
 const waitRound = 30 * time.Second
 
-// Wait blocks until the task is settled and returns it. A task in error comes without a Go
-// error: check its State. Wait holds a request for a few seconds, then follows a stream of
-// events, and continues polling only where the server offers no stream. When the server becomes
-// unavailable, Wait retries for a minute; when it is unavailable at the first call, Wait returns
-// the error at once. To bound the wait, pass a ctx with a deadline; the error then wraps
-// ctx.Err(). CodeNotFound: no such task.
+// Wait blocks until the task is settled and returns it. A task in error comes without a Go error: check its State.
+// Wait holds a request for a few seconds, then follows a stream of events, or polls where the server offers none. It
+// retries for a minute if the server becomes unavailable, but not at the first call. To bound the wait, pass a ctx
+// with a deadline; the error then wraps ctx.Err(). CodeNotFound: no such task.
 func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 	early := 0 // consecutive answers before the end of the long poll
 	var pause backoff.Pauses
@@ -121,8 +116,8 @@ func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 	}
 }
 
-// Events yields events in order, from now on or after filter.LastEventID. It continues until ctx ends, the
-// caller stops, or with UntilSettled all tasks are settled:
+// Events yields events in order, from now on or after filter.LastEventID. It continues until ctx ends, the caller
+// stops, or with UntilSettled all tasks are settled:
 //
 //	for event, err := range client.Events(ctx, tasker.EventFilter{Name: "import"}) {
 //		if err != nil {
@@ -131,9 +126,8 @@ func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 //		fmt.Println(event.Type, event.TaskUUID, event.ToState)
 //	}
 //
-// Events resumes a broken stream, and retries without a time limit; an EventStreamGap marks events that may
-// be missing. An error is the last item. An error that prevents the first stream from opening is returned at
-// once.
+// Events resumes a broken stream and retries without a time limit; an EventStreamGap marks events that may be
+// missing. It ends with an error if the first stream does not open.
 func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		var pause backoff.Pauses
@@ -159,11 +153,10 @@ func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event
 	}
 }
 
-// errEnough reports that the caller stopped the iteration. It never reaches a caller.
 var errEnough = errors.New("enough")
 
-// eventsOnce receives the events of one stream and records in filter where the next stream resumes. It
-// returns nil when no more events can follow.
+// eventsOnce receives one stream and records in filter where the next one resumes. It returns nil when no more events
+// can follow.
 func (c *Client) eventsOnce(ctx context.Context, filter *EventFilter, receive func(Event) bool) error {
 	for batch, err := range c.StreamEvents(ctx, *filter) {
 		if err != nil {
@@ -181,31 +174,27 @@ func (c *Client) eventsOnce(ctx context.Context, filter *EventFilter, receive fu
 	return nil
 }
 
-// firstLook bounds the long poll with which a watcher begins. Most tasks are settled within it, and then one request is
-// all that they cost; a stream needs another one for the task at its end.
+// firstLook bounds the first long poll. Most tasks are settled within it and need only one request.
 const firstLook = 5 * time.Second
 
-// watcher waits for a task with a long poll and then on a stream of events, or with long polls where the server offers
-// no stream.
+// watcher waits for a task with a long poll, then with a stream of events or, where the server offers none, with more
+// polls.
 type watcher struct {
 	client *Client
 	filter EventFilter
-	looked bool // the first long poll is over
+	looked bool
 	polls  bool
 	there  time.Time // when the server last answered
 }
 
-// newWatcher returns a watcher of one task. Over HTTP it continues with a stream, which costs the
-// server nothing between events; the filter ends the stream when the task is settled.
 func (c *Client) newWatcher(id uuid.UUID) *watcher {
 	w := &watcher{client: c, filter: EventFilter{Tasks: []uuid.UUID{id}, UntilSettled: true}}
 	w.polls = c.server == nil // an engine in this process holds the call at no cost
 	return w
 }
 
-// look returns the task once it is settled, or in its present state at the end of a long poll.
-// It records in w.there when the server last answered, so that Wait can tell an outage from a
-// quiet task.
+// look returns the task once it is settled, or in its present state at the end of a long poll. It records the last
+// answer in w.there, so that Wait can tell an outage from a quiet task.
 func (w *watcher) look(ctx context.Context) (*Task, error) {
 	switch {
 	case w.polls:
@@ -231,7 +220,7 @@ func (w *watcher) look(ctx context.Context) (*Task, error) {
 	return w.poll(ctx, waitRound)
 }
 
-// firstLook is look for the first time. A server that goes away while it holds the request was there.
+// firstLook is the first look. A server that leaves while it holds the request was there.
 func (w *watcher) firstLook(ctx context.Context) (*Task, error) {
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteRequest: func(r httptrace.WroteRequestInfo) { sent.Store(r.Err == nil) }}
@@ -244,7 +233,6 @@ func (w *watcher) firstLook(ctx context.Context) (*Task, error) {
 	return t, err
 }
 
-// poll returns the task once it is settled, or in its present state after the time given.
 func (w *watcher) poll(ctx context.Context, wait time.Duration) (*Task, error) {
 	begun := time.Now()
 	t, err := w.client.Task(ctx, w.filter.Tasks[0], wait)

@@ -19,7 +19,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// store is a Backend with one task, which reaches its last state at a time.
 type store struct {
 	tasker.Backend
 	submitted tasker.SubmitRequest
@@ -27,9 +26,9 @@ type store struct {
 	settledAt time.Time
 	last      tasker.TaskState
 	steps     []tasker.Step
-	hold      bool // a waiting call blocks until the task is settled
+	hold      bool
 	asked     int
-	// between these, calls fail, and the one that waits when it begins
+	// calls fail between these times, also one that waits when they begin
 	awayFrom, awayTo time.Time
 }
 
@@ -65,7 +64,7 @@ func TestClientWait(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		hold bool
-		most int // calls in 100 s
+		most int
 	}{
 		"LongPolls":          {true, 4},
 		"BackendDoesNotHold": {false, 250},
@@ -86,7 +85,7 @@ func TestClientWait(t *testing.T) {
 		survives         bool
 	}{
 		"ShortOutage":        {20 * time.Second, 60 * time.Second, 101 * time.Second, true},
-		"ShortOutageLater":   {50 * time.Second, 90 * time.Second, 115 * time.Second, true}, // the longest pause is 22.5 s
+		"ShortOutageLater":   {50 * time.Second, 90 * time.Second, 115 * time.Second, true},
 		"LongOutage":         {20 * time.Second, time.Hour, 110 * time.Second, false},
 		"AwayFromTheStart":   {0, 5 * time.Second, 0, false},
 		"OutageAtTheVeryEnd": {99 * time.Second, 110 * time.Second, 130 * time.Second, true},
@@ -159,7 +158,7 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// An input without a JSON form is refused before anything is sent, at its place, with everything beside it.
+// A client refuses an input without a JSON form before sending, with its place.
 func TestSubmitUnencodableInput(t *testing.T) {
 	t.Parallel()
 	s := &store{}
@@ -217,7 +216,7 @@ func TestTaskOptions(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(encoded, &fields)
 	}
-	// A template's name is the only field that the literal above leaves out.
+	// The literal above omits only a template's name.
 	if all := jsonFields(want); err != nil || len(fields) != all-1 {
 		t.Errorf("the test sets %d of %d fields, %v: add the option of the new one", len(fields), all-1, err)
 	}
@@ -226,7 +225,6 @@ func TestTaskOptions(t *testing.T) {
 	}
 }
 
-// jsonFields counts the fields of a struct that travel.
 func jsonFields(v any) (n int) {
 	for f := range reflect.TypeOf(v).Fields() {
 		if f.Tag.Get("json") != "-" {
@@ -263,7 +261,7 @@ func TestClientResult(t *testing.T) {
 		step   string
 		code   tasker.Code
 		text   string
-		failed string // step of the TaskFailure
+		failed string
 	}{
 		"OnlyStep":         {tasker.TaskComplete, []tasker.Step{done}, "", "", "", ""},
 		"Named":            {tasker.TaskComplete, []tasker.Step{text, done}, "a", "", "", ""},

@@ -10,17 +10,17 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/sensitive"
 )
 
-// Codec encodes values in the application, so that servers, databases and brokers never see them in clear text. Package
-// codec has one that encrypts. Its methods are safe for concurrent use, and may call other systems: ctx is that of the
-// call, or of the handler.
+// Codec encodes values in the application, so that servers, databases and brokers never see them in clear text.
+// Package codec has one that encrypts. Its methods are safe for concurrent use and may call other systems: ctx is
+// that of the call or of the handler.
 type Codec interface {
-	// Name is the name of the codec, which values carry and servers show: at most 64 of a to z, 0 to 9, ".", "_" and "-".
-	// Values are decoded by the codec of their name.
+	// Name is the name of the codec, which values carry and servers show: at most 64 of a to z, 0 to 9, ".", "_" and
+	// "-". It selects the codec that decodes a value.
 	Name() string
 	// Encode encodes a JSON value. The same value may be encoded differently each time.
 	Encode(ctx context.Context, plain []byte) (Encoded, error)
-	// Decode returns what Encode was given. An error of a worker's codec fails the attempt: with the class
-	// ClassWorker, unless WithClass or NonRetryable of package worker say otherwise.
+	// Decode returns the argument of Encode. In a worker, an error fails the attempt with ClassWorker, unless
+	// WithClass or NonRetryable of package worker override it.
 	Decode(ctx context.Context, value Encoded) ([]byte, error)
 }
 
@@ -31,30 +31,28 @@ type Encoded struct {
 	Data []byte
 }
 
-// CodecOptions says what a Client encodes. Fields are JSON pointers, such as "/card", in which the segment * stands for
-// every member and element: /lines/*/pin. A value that they do not select stays in clear text, so that expressions of
-// templates can read it. null is never encoded, and a value that is text where a pointer leads on is encoded whole.
+// CodecOptions selects the values that a Client encodes. Fields are JSON pointers, such as "/card"; the segment *
+// matches every member and element: /lines/*/pin. Other values stay in clear text, so that expressions of templates
+// can read them. null is never encoded, and a text in the middle of a pointer is encoded whole.
 type CodecOptions struct {
-	// Codec encodes, and decodes values of its name.
 	Codec Codec
 	// Older decode values of other codecs.
 	Older []Codec
-	// ContextFields select what is encoded in contexts of tasks. nil selects contexts whole; an empty list that is not
-	// nil selects nothing.
+	// ContextFields select values in contexts of tasks. nil selects contexts whole; an empty list that is not nil
+	// selects nothing.
 	ContextFields []string
 	// ResultFields are the same for results of steps. Checkpoints are encoded whole.
 	ResultFields []string
 }
 
-// WithCodec returns a Client of the same Backend that encodes the contexts of the tasks that it submits or edits, and
-// decodes contexts, results and checkpoints that it reads. A worker of it decodes the input of its handlers, and
-// encodes their results and checkpoints. Values that are not encoded are read as they are, so that a codec can be
-// added while tasks are there.
+// WithCodec returns a Client of the same Backend that encodes the contexts of tasks that it submits or edits, and
+// decodes contexts, results and checkpoints. Its workers decode the input of handlers, and encode results and
+// checkpoints. Values in clear text stay readable, so a codec can be added while tasks exist.
 //
-// A value that cannot be decoded stays encoded where a task or its steps are looked at; Result and handlers get an
-// error, in which errors.As finds a *DecodeError. Not encoded are error messages, logs, progress messages, keys, tags
-// and all else that is no context, result or checkpoint. Signals, schedules and messages of brokers are up to the
-// caller: see EncodeValue. The methods of the worker protocol (Poll, Settle and so on) are those of the Backend.
+// In tasks and steps, a value that cannot be decoded stays encoded; Result and handlers return an error with a
+// *DecodeError in its chain. Nothing but contexts, results and checkpoints is encoded: not error messages, logs,
+// progress messages, keys or tags. For signals, schedules and messages of brokers use EncodeValue. The methods of the
+// worker protocol are those of the Backend.
 //
 // CodeInvalid: there is no codec, or a name or a field is not valid.
 func (c *Client) WithCodec(opts CodecOptions) (*Client, error) {
@@ -80,7 +78,6 @@ func (c *Client) WithCodec(opts CodecOptions) (*Client, error) {
 	return &Client{Backend: c.Backend, server: c.server, coder: k}, nil
 }
 
-// fieldsOf returns what a list of fields selects.
 func fieldsOf(pointers []string) (*sensitive.Set, error) {
 	if pointers == nil {
 		return sensitive.All(), nil
@@ -88,8 +85,8 @@ func fieldsOf(pointers []string) (*sensitive.Set, error) {
 	return sensitive.Parse(pointers)
 }
 
-// EncodeValue returns v as JSON, encoded whole, for where the Client does not encode by itself: the payload of a
-// signal, the context of a schedule, a message of a broker. A Client without a codec returns it in clear text.
+// EncodeValue returns v as JSON, encoded whole, for values that the Client does not encode: the payload of a signal,
+// the context of a schedule, a message of a broker. Without a codec it returns clear text.
 func (c *Client) EncodeValue(ctx context.Context, v any) (json.RawMessage, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -101,9 +98,9 @@ func (c *Client) EncodeValue(ctx context.Context, v any) (json.RawMessage, error
 	return c.coder.encode(ctx, raw, sensitive.All())
 }
 
-// EncodeResult returns the result of a step, a JSON document, encoded as CodecOptions.ResultFields says. Package worker
-// does it; it is for others that settle steps. A Client without a codec returns it unchanged. A result with a member
-// that only encoded values have is CodeInvalid; other errors are those of the codec, in a chain.
+// EncodeResult encodes the result of a step, a JSON document, as CodecOptions.ResultFields select. Package worker
+// calls it; so must others that settle steps. Without a codec it returns result. CodeInvalid: the result has a member
+// that is reserved for encoded values. Other errors wrap those of the codec.
 func (c *Client) EncodeResult(ctx context.Context, result json.RawMessage) (json.RawMessage, error) {
 	if c.coder == nil {
 		return result, nil
@@ -115,10 +112,10 @@ func (c *Client) EncodeResult(ctx context.Context, result json.RawMessage) (json
 	return out, err
 }
 
-// HasCodec reports whether the Client is one of WithCodec.
+// HasCodec reports whether the Client has a codec.
 func (c *Client) HasCodec() bool { return c.coder != nil }
 
-// DecodeValue unmarshals a JSON document that has encoded values at any depth, or none, into out.
+// DecodeValue unmarshals a JSON document into out and decodes values at any depth.
 func (c *Client) DecodeValue(ctx context.Context, raw json.RawMessage, out any) error {
 	plain, err := c.coder.decode(ctx, raw)
 	if err != nil {
@@ -127,8 +124,8 @@ func (c *Client) DecodeValue(ctx context.Context, raw json.RawMessage, out any) 
 	return json.Unmarshal(plain, out)
 }
 
-// EncodeTasks returns the requests with encoded contexts. The calls that submit do it; it is for other ways of
-// submission. A Client without a codec returns tasks itself.
+// EncodeTasks returns the requests with encoded contexts, for other ways of submission than those of Client. Without
+// a codec it returns tasks.
 func (c *Client) EncodeTasks(ctx context.Context, tasks []TaskRequest) ([]TaskRequest, error) {
 	if c.coder == nil {
 		return tasks, nil
@@ -155,7 +152,6 @@ func located(err error, at string) error {
 	return e
 }
 
-// coder encodes and decodes values as the options of a Client say. A nil coder decodes nothing.
 type coder struct {
 	by       Codec
 	known    map[string]Codec
@@ -163,17 +159,14 @@ type coder struct {
 	results  *sensitive.Set
 }
 
-// DecodeError is why an encoded value cannot be decoded.
+// DecodeError is the reason why an encoded value cannot be decoded.
 type DecodeError struct {
-	// Pointer is the place of the value in its document.
-	Pointer string
-	// Codec and Key are those that the value was encoded with.
+	Pointer    string
 	Codec, Key string
 	// Err is the error of the codec; nil if there is no codec of that name.
 	Err error
 }
 
-// Error implements error. It shows nothing of the value.
 func (e *DecodeError) Error() string {
 	at := "the value"
 	if e.Pointer != "" {
@@ -189,20 +182,18 @@ func (e *DecodeError) Error() string {
 	return fmt.Sprintf("%s cannot be decoded (%s): %v", at, with, e.Err)
 }
 
-// Unwrap returns the error of the codec.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// reservedError is that of a value that has the member by which encoded values are recognised.
+// reservedError refuses a value that has the member by which encoded values are recognised.
 type reservedError struct{ pointer string }
 
 func (e *reservedError) Error() string {
 	return fmt.Sprintf("the object at %q has the member %s, which only encoded values have", e.pointer, envelope.Member)
 }
 
-// masked stands for a sensitive value that was not shown.
 const masked = `"` + sensitive.Mask + `"`
 
-// encode replaces what the set selects in a document. nil, null and what is not selected stay as they are.
+// encode replaces the selected values of a document, except null.
 func (k *coder) encode(ctx context.Context, doc json.RawMessage, set *sensitive.Set) (json.RawMessage, error) {
 	if at, found := envelope.Reserved(doc); found {
 		return nil, &reservedError{at}
@@ -248,7 +239,7 @@ func (k *coder) open(ctx context.Context, pointer string, e envelope.Envelope) (
 	return plain, nil
 }
 
-// show is decode for a document that is only looked at: what cannot be decoded stays as it is.
+// show is decode for reading: values that cannot be decoded stay encoded.
 func (k *coder) show(ctx context.Context, doc *json.RawMessage) {
 	out, err := envelope.Rewrite(*doc, func(pointer string, e envelope.Envelope) ([]byte, error) {
 		plain, err := k.open(ctx, pointer, e)

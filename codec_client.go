@@ -10,9 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
-// The methods below are those of the Backend, with the codec of the Client, if it has one.
+// The methods below are those of the Backend, with the Client's codec, if it has one.
 
-// Task is that of the Backend.
+// Task is the method of the Backend.
 func (c *Client) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*Task, error) {
 	t, err := c.Backend.Task(ctx, id, wait)
 	if c.coder != nil && err == nil {
@@ -21,7 +21,7 @@ func (c *Client) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*T
 	return t, err
 }
 
-// Tasks is that of the Backend.
+// Tasks is the method of the Backend.
 func (c *Client) Tasks(ctx context.Context, filter TaskFilter) (*TaskPage, error) {
 	page, err := c.Backend.Tasks(ctx, filter)
 	if c.coder != nil && err == nil {
@@ -32,7 +32,7 @@ func (c *Client) Tasks(ctx context.Context, filter TaskFilter) (*TaskPage, error
 	return page, err
 }
 
-// TaskHistory is that of the Backend.
+// TaskHistory is the method of the Backend.
 func (c *Client) TaskHistory(ctx context.Context, id uuid.UUID) (*TaskHistory, error) {
 	h, err := c.Backend.TaskHistory(ctx, id)
 	if c.coder != nil && err == nil {
@@ -44,8 +44,8 @@ func (c *Client) TaskHistory(ctx context.Context, id uuid.UUID) (*TaskHistory, e
 	return h, err
 }
 
-// EditContext is that of the Backend. With a codec, a merge patch cannot change a part of a value that is encoded
-// whole: that is CodeInvalid.
+// EditContext is the method of the Backend. CodeInvalid: a merge patch changes a part of a value that is encoded
+// whole.
 func (c *Client) EditContext(ctx context.Context, id uuid.UUID, req EditContextRequest) (*EditedContext, error) {
 	if c.coder == nil {
 		return c.Backend.EditContext(ctx, id, req)
@@ -91,7 +91,7 @@ func (k *coder) patch(ctx context.Context, patch json.RawMessage) (json.RawMessa
 	return out, nil
 }
 
-// Steps is that of the Backend.
+// Steps is the method of the Backend.
 func (c *Client) Steps(ctx context.Context, task uuid.UUID) ([]Step, error) {
 	steps, err := c.Backend.Steps(ctx, task)
 	if c.coder != nil && err == nil {
@@ -102,7 +102,7 @@ func (c *Client) Steps(ctx context.Context, task uuid.UUID) ([]Step, error) {
 	return steps, err
 }
 
-// Step is that of the Backend.
+// Step is the method of the Backend.
 func (c *Client) Step(ctx context.Context, task, step uuid.UUID) (*Step, error) {
 	s, err := c.Backend.Step(ctx, task, step)
 	if c.coder != nil && err == nil {
@@ -111,7 +111,7 @@ func (c *Client) Step(ctx context.Context, task, step uuid.UUID) (*Step, error) 
 	return s, err
 }
 
-// ActOnStep is that of the Backend.
+// ActOnStep is the method of the Backend.
 func (c *Client) ActOnStep(ctx context.Context, task, step uuid.UUID, act StepAction) (*Step, error) {
 	if c.coder != nil && act.CompletionData != nil {
 		data := *act.CompletionData

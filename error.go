@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Code classifies an error. The list is closed. JSON carries the same words, and each code has one HTTP
-// status, so that it survives the network.
+// Code classifies an error. The list is closed. JSON carries the same words, and each code has one HTTP status.
 type Code string
 
 // The codes, from errors of the caller to errors of the server.
@@ -35,29 +34,24 @@ func (c Code) Temporary() bool {
 	return false
 }
 
-// Error is the only error type of the API. Showing it to the caller is safe: it carries no
-// internal detail. Compare codes with ErrorCode or errors.Is, never messages: a message may
-// change in any release.
+// Error is the only error type of the API. It carries no internal detail and may be shown to users. Compare codes
+// with ErrorCode or errors.Is, never messages: these may change in any release.
 type Error struct {
 	Code    Code     `json:"code"`
-	Message string   `json:"message"`           // the problem, in one sentence
-	Hint    string   `json:"hint,omitempty"`    // what the caller can do
-	Details []Detail `json:"details,omitempty"` // one entry per problem found
+	Message string   `json:"message"`
+	Hint    string   `json:"hint,omitempty"`
+	Details []Detail `json:"details,omitempty"`
 
-	// RetryAfter is the minimal pause before the next try that the server advises; 0 means no advice. It
-	// travels as the header Retry-After, and for an item of a batch as RetryAfterSeconds.
-	RetryAfter time.Duration `json:"-"`
-	// RetryAfterSeconds is RetryAfter in seconds, for an item of a batch, which has no header.
-	RetryAfterSeconds float64 `json:"retry_after_seconds,omitempty" doc:"For a refused item: time to wait before the next try."`
-	// Err is the cause, on the side where the error occurred: a network error of the SDK, for example. It
-	// never travels and is not printed.
+	// RetryAfter is the server's minimal pause before the next try; 0 means no advice. It travels as the header
+	// Retry-After, and for an item of a batch as RetryAfterSeconds.
+	RetryAfter        time.Duration `json:"-"`
+	RetryAfterSeconds float64       `json:"retry_after_seconds,omitempty" doc:"For a refused item: time to wait before the next try."`
+	// Err is the local cause, such as a network error of the SDK. It never travels and is not printed.
 	Err error `json:"-"`
 }
 
-// Detail locates one problem by a JSON pointer into a body ("/tasks/3/context"), or by file:line:column for
-// YAML.
+// Detail locates one problem by a JSON pointer into a body ("/tasks/3/context"), or by file:line:column for YAML.
 type Detail struct {
-	// Location is "" for a problem of the whole request.
 	Location string `json:"location,omitempty"`
 	Message  string `json:"message"`
 }
@@ -67,7 +61,6 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Error implements error: the message, one line per detail, then the hint.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Message)
@@ -84,18 +77,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause, or nil for an error that came over the network.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes errors.Is(err, &Error{Code: CodeNotFound}) compare codes, so that callers can branch without
-// unwrapping.
+// Is makes errors.Is(err, &Error{Code: CodeNotFound}) compare codes.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
 }
 
-// ErrorCode returns the code of the first *Error in the chain of err, CodeInternal for any other error, and
-// "" for nil.
+// ErrorCode returns the code of the first *Error in the chain of err, CodeInternal for any other error, and "" for
+// nil.
 func ErrorCode(err error) Code {
 	if err == nil {
 		return ""
@@ -107,7 +98,7 @@ func ErrorCode(err error) Code {
 	return CodeInternal
 }
 
-// ErrorRetryAfter returns the minimal pause before the next try that the server advises in err; 0 means no advice.
+// ErrorRetryAfter returns the server's minimal pause before the next try; 0 means no advice.
 func ErrorRetryAfter(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {
@@ -116,5 +107,5 @@ func ErrorRetryAfter(err error) time.Duration {
 	return 0
 }
 
-// ErrClosed is the cause of every error of a Client that was closed, and in the chain of each.
+// ErrClosed is in the chain of every error of a closed Client.
 var ErrClosed = errors.New("client is closed")

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 )
 
-// EventType is the kind of an Event. New kinds may be added: a program should skip those that
-// it does not know.
+// EventType is the kind of an Event. New kinds may be added: a program should skip unknown ones.
 type EventType string
 
 // The types of events. The types stream.* are about the stream itself.
@@ -61,9 +60,8 @@ const (
 	EventStreamEnd EventType = "stream.end"
 )
 
-// Event is one change, of a task, a case, a queue, the inbox or the stream itself. Events are
-// notifications, not a log: to know the state of a task, read the Task. Which fields are set
-// depends on Type.
+// Event is one change, of a task, a case, a queue, the inbox or the stream itself. Events are notifications, not a
+// log: to learn the state of a task, read the Task. Which fields are set depends on Type.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
 	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,replay.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,outage.opened,outage.closed,pause.begun,pause.ended,schedule.fired,schedule.missed,approval.requested,approval.decided,stream.open,stream.gap,stream.alive,stream.end"`
@@ -97,8 +95,8 @@ type Event struct {
 	Approval *ApprovalEvent `json:"approval,omitempty" doc:"Present in events of approvals."`
 }
 
-// QueueDepth counts the ready steps that wait for a worker. Counting stops at a bound, so that
-// it costs little on a long queue; Capped then says so.
+// QueueDepth counts the ready steps that wait for a worker. Counting stops at a bound, which keeps it cheap; Capped
+// then says so.
 type QueueDepth struct {
 	Ready      int            `json:"ready"`
 	ByPriority map[string]int `json:"by_priority" doc:"By the name of the level, or its number if it has none."`
@@ -107,14 +105,13 @@ type QueueDepth struct {
 
 // EventFilter selects events. A zero field does not restrict. Every filter passes EventStreamGap.
 type EventFilter struct {
-	// Tasks restricts the stream to at most 100 tasks. The stream begins with one event per task that carries
-	// its present state, so that no change is missed between a read and the start of the stream.
+	// Tasks restricts the stream to at most 100 tasks. It begins with the present state of each, so that no change is
+	// missed between a read and the start of the stream.
 	Tasks []uuid.UUID
 	// UntilSettled ends the stream once all of the Tasks are settled.
 	UntilSettled bool
 
-	// Types, Namespaces and States each match any of their entries; the filters of different
-	// fields must all match.
+	// Types, Namespaces and States each match any of their entries; different fields must all match.
 	Types         []EventType
 	Namespaces    []string
 	Name          string      // of the template, or the task type
@@ -123,26 +120,24 @@ type EventFilter struct {
 	CorrelationID string
 	// Queue adds EventQueueStats: one at the start, then one after each change, at most once a second.
 	Queue bool
-	// LastEventID is the ID of the event after which the stream resumes. Where that is no longer possible
-	// (too many events since, another node, a restart), the stream begins with EventStreamGap.
+	// LastEventID resumes the stream after an event. Where that is not possible (too many events since, another node,
+	// a restart), the stream begins with EventStreamGap.
 	LastEventID string
 }
 
-// GroupEvent is the group of failures that an event is about.
+// GroupEvent is the group of failures of an event.
 type GroupEvent struct {
-	GroupID   string `json:"group_id" doc:"16 hexadecimal digits."`
-	Title     string `json:"title" doc:"Cut to 300 bytes."`
-	Where     string `json:"where,omitempty" doc:"Handler or source."`
-	FromState string `json:"from_state,omitempty"`
-	State     string `json:"state"`
-	Failures  int64  `json:"failures" doc:"In all."`
-	// ThisHour and UsualPerHour are set in a burst: the failures of the current clock hour, and their mean number in an
-	// hour of the day before.
+	GroupID      string  `json:"group_id" doc:"16 hexadecimal digits."`
+	Title        string  `json:"title" doc:"Cut to 300 bytes."`
+	Where        string  `json:"where,omitempty" doc:"Handler or source."`
+	FromState    string  `json:"from_state,omitempty"`
+	State        string  `json:"state"`
+	Failures     int64   `json:"failures" doc:"In all."`
 	ThisHour     int64   `json:"this_hour,omitempty" doc:"Of a burst: failures of the current clock hour."`
 	UsualPerHour float64 `json:"usual_per_hour,omitempty" doc:"Of a burst: mean number of failures in an hour of the day before."`
 }
 
-// RedriveEvent is the redrive that an event is about, and its progress.
+// RedriveEvent is the redrive of an event, and its progress.
 type RedriveEvent struct {
 	RedriveUUID uuid.UUID `json:"redrive_uuid"`
 	FromState   string    `json:"from_state,omitempty"`
@@ -155,7 +150,7 @@ type RedriveEvent struct {
 	Counts *model.ItemCounts `json:"counts,omitempty" doc:"Missing in events of the states running and observing that a wave causes."`
 }
 
-// ReplayEvent is the replay of a topic that an event is about, and its progress.
+// ReplayEvent is the replay of a topic, and its progress.
 type ReplayEvent struct {
 	ReplayUUID uuid.UUID `json:"replay_uuid"`
 	Source     string    `json:"source"`
@@ -171,13 +166,13 @@ type ReplayEvent struct {
 	Gone       int64     `json:"gone" doc:"At most that many were deleted on the broker before they were read."`
 }
 
-// SourceEvent is the source of dead letters that an event is about.
+// SourceEvent is a source of dead letters.
 type SourceEvent struct {
 	Name  string `json:"name"`
 	Error string `json:"error,omitempty" doc:"Why it cannot be read; without secrets."`
 }
 
-// OutageEvent is the outage of a route that an event is about.
+// OutageEvent is the outage of a route.
 type OutageEvent struct {
 	OutageUUID   uuid.UUID `json:"outage_uuid"`
 	Handler      string    `json:"handler"`
@@ -191,7 +186,7 @@ type OutageEvent struct {
 	ClosedBy     string    `json:"closed_by,omitempty" doc:"Who closed it; system after a probe that succeeded."`
 }
 
-// PauseEvent is the pause that an event is about. Cause of the event is its reason, or that of its end.
+// PauseEvent is a pause. Cause of the event is the reason of the pause or its end.
 type PauseEvent struct {
 	Kind         string     `json:"kind" enum:"route,handler,template,namespace"`
 	Handler      string     `json:"handler,omitempty" doc:"Of a handler or a route."`
@@ -204,7 +199,7 @@ type PauseEvent struct {
 }
 
 // ApprovalEvent is an approval that a step begins to wait for, or its end. Cancelling the task, and completing or
-// resolving the step, end a wait without such an event.
+// resolving the step, end a wait without an event.
 type ApprovalEvent struct {
 	TaskUUID  uuid.UUID  `json:"task_uuid"`
 	Template  string     `json:"template"`
@@ -217,8 +212,7 @@ type ApprovalEvent struct {
 	Reason    string     `json:"reason,omitempty" doc:"Of approval.decided."`
 }
 
-// ScheduleEvent is what happened to times of a schedule in one transaction. Cause of the event says why a task was
-// refused.
+// ScheduleEvent reports times of a schedule in one transaction. Cause of the event says why a task was refused.
 type ScheduleEvent struct {
 	Name   string      `json:"name"`
 	Kind   string      `json:"kind,omitempty" enum:"time,missed,run,backfill" doc:"Of schedule.fired: why there are tasks."`
@@ -229,8 +223,8 @@ type ScheduleEvent struct {
 	Tasks  []uuid.UUID `json:"tasks,omitempty" doc:"The first of the tasks, 10 at most."`
 }
 
-// LetterEvent is what happened to dead letters of one source and origin in one transaction. There is one event for all
-// of them, so that ten thousand letters that are due at once are a few events.
+// LetterEvent reports all dead letters of one source and origin in one transaction: ten thousand letters make few
+// events.
 type LetterEvent struct {
 	Source string        `json:"source"`
 	Origin string        `json:"origin,omitempty" doc:"Queue or topic that the letters came from."`
@@ -252,16 +246,15 @@ type CaseReason string
 
 // The reasons of cases. CaseCause gives the detail.
 const (
-	// ReasonStaleness: the task was too long in one state, or in all together.
+	// ReasonStaleness means that the task was too long in one state, or in all together.
 	ReasonStaleness CaseReason = "staleness_timeout"
-	// ReasonMaxRetries: the task is in error, because a step failed for good.
+	// ReasonMaxRetries means that the task is in error, because a step failed for good.
 	ReasonMaxRetries CaseReason = "max_retries_exceeded"
-	// ReasonCycle: steps wait for each other.
+	// ReasonCycle means that steps wait for each other.
 	ReasonCycle CaseReason = "dependency_cycle_detected"
-	// ReasonWorkerUnavailable: a step is ready, and no live worker serves its route.
+	// ReasonWorkerUnavailable means that a step is ready, and no live worker serves its route.
 	ReasonWorkerUnavailable CaseReason = "worker_unavailable"
-	// ReasonManual: an operator opened the case.
-	ReasonManual CaseReason = "manual_dlq"
+	ReasonManual            CaseReason = "manual_dlq"
 )
 
 // CaseResolution is the outcome of a case.

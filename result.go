@@ -13,26 +13,23 @@ import (
 	"github.com/google/uuid"
 )
 
-// TaskFailure is the end of a task that did not succeed: it is in error, or cancelled. Client.Result returns it inside
-// an *Error with CodeWrongState; errors.As finds it, and finds its Failure as a *Failure.
+// TaskFailure is the end of a task that is in error or cancelled. Client.Result returns it inside an *Error with
+// CodeWrongState; errors.As finds it, and its Failure as a *Failure.
 type TaskFailure struct {
 	TaskUUID uuid.UUID
 	// State is TaskError or TaskCancelled, when Result read it. An operator may since have repaired a task in error.
 	State TaskState
-	// Step is the failed step: the one that Result was asked for if it failed, else the first one in template order.
-	// It is "" if none has failed, as in a cancelled task.
+	// Step is the failed step: the argument of Result if that failed, else the first one in template order. It is ""
+	// if none has failed, as in a cancelled task.
 	Step string
 	// StepUUID is the zero UUID without a Step.
-	StepUUID uuid.UUID
-	// Failure is the last error of Step; nil if there is none.
-	Failure *Failure
-	// OtherSteps is the number of other steps in error.
+	StepUUID   uuid.UUID
+	Failure    *Failure
 	OtherSteps int
 	// CancelledBy and CancelReason are empty unless the task is cancelled.
 	CancelledBy, CancelReason string
 }
 
-// Error implements error.
 func (f *TaskFailure) Error() string {
 	if f.State == TaskCancelled {
 		text := fmt.Sprintf("task %s was cancelled", f.TaskUUID)
@@ -61,7 +58,6 @@ func (f *TaskFailure) Error() string {
 	return text
 }
 
-// Unwrap returns the Failure, so that errors.As finds it.
 func (f *TaskFailure) Unwrap() error {
 	if f.Failure == nil {
 		return nil
@@ -70,19 +66,19 @@ func (f *TaskFailure) Unwrap() error {
 }
 
 // Result waits until a task is settled and decodes the result of the step named step into out. Step "" means the only
-// step of a task with one step. With out nil Result decodes nothing, and asks only whether the task succeeded.
+// step of a task with one step. With out nil Result only checks whether the task succeeded.
 //
 // It returns nil if and only if the task is complete or resolved manually, and out has the step's result:
 //
-//   - A task in error or cancelled is CodeWrongState, whichever step was asked for, and out stays unchanged. errors.As
-//     finds a *TaskFailure, and in it the *Failure that the worker reported. Results of steps that succeeded before
-//     are in Steps. An operator may repair a task in error; to wait for that, call Result again.
+//   - A task in error or cancelled is CodeWrongState, whatever the step, and out stays unchanged. errors.As finds a
+//     *TaskFailure, and in it the worker's *Failure. Steps has the results of steps that succeeded before. An operator
+//     may repair a task in error; to wait for that, call Result again.
 //   - A step without a result is CodeNotFound: its handler returned none, or it was resolved manually. So is a step
 //     that the task does not have, step "" for a task with several, and an unknown task.
 //   - A result that does not fit into out is CodeInvalid; errors.As finds the error of encoding/json.
 //   - When ctx ends first, the error wraps ctx.Err(). All other errors are those of Wait.
 //
-// Every error but the end of ctx is an *Error. A Client of a server and one of package embedded answer alike.
+// Every error but the end of ctx is an *Error.
 func (c *Client) Result(ctx context.Context, id uuid.UUID, step string, out any) error {
 	t, err := c.Wait(ctx, id)
 	if err != nil {
@@ -133,10 +129,9 @@ func (c *Client) Result(ctx context.Context, id uuid.UUID, step string, out any)
 	return nil
 }
 
-// succeeded reports whether a task ended well.
 func (s TaskState) succeeded() bool { return s == TaskComplete || s == TaskResolvedManually }
 
-// stepNamed returns the step called name; "" is the only one. It returns nil if there is none.
+// stepNamed returns nil if there is no such step; "" means the only step.
 func stepNamed(steps []Step, name string) *Step {
 	if name == "" && len(steps) == 1 {
 		return &steps[0]
@@ -149,7 +144,7 @@ func stepNamed(steps []Step, name string) *Step {
 	return nil
 }
 
-// failureOfTask describes a task that did not succeed. asked is the step that the caller wants to know about.
+// failureOfTask describes a task that did not succeed; asked is the argument of Result.
 func failureOfTask(t *Task, steps []Step, asked string) *TaskFailure {
 	f := &TaskFailure{TaskUUID: t.TaskUUID, State: t.State, CancelledBy: t.CancelledBy, CancelReason: t.CancelReason}
 	var blamed *Step
@@ -177,15 +172,14 @@ type LargeResult struct {
 	SHA256 string `json:"sha256" doc:"SHA-256 of the document, in hexadecimal."`
 }
 
-// largeResults is the part of a Backend that reads large results, which not every Backend has.
+// largeResults is an optional part of a Backend.
 type largeResults interface {
 	LargeResult(ctx context.Context, task, step uuid.UUID) (io.ReadCloser, error)
 }
 
-// LargeResult opens the result of a step that has one above the inline limit (Step.LargeResult), to read it as a
-// stream; Client.Result reads results of any size into memory. The caller closes it. A result that is not the one that
-// was stored ends with an error instead of io.EOF. A codec of the Client does not decode it. CodeNotFound: the step
-// has no large result.
+// LargeResult opens the large result of a step (Step.LargeResult) as a stream; Client.Result reads results of any
+// size into memory. The caller closes it. Damaged content ends with an error instead of io.EOF. The Client's codec
+// does not decode it. CodeNotFound: the step has no large result.
 func (c *Client) LargeResult(ctx context.Context, task uuid.UUID, step *Step) (io.ReadCloser, error) {
 	b, can := c.Backend.(largeResults)
 	if !can || step.LargeResult == nil {
@@ -198,12 +192,11 @@ func (c *Client) LargeResult(ctx context.Context, task uuid.UUID, step *Step) (i
 	return verified(content, step.LargeResult), nil
 }
 
-// verified returns a reader of content that ends with an error unless it is what was described.
+// verified returns a reader that ends with an error unless content is as described.
 func verified(content io.ReadCloser, of *LargeResult) io.ReadCloser {
 	return &verifier{ReadCloser: content, of: of, tee: sha256.New()}
 }
 
-// verifier is a reader that checks what it has read.
 type verifier struct {
 	io.ReadCloser
 	of   *LargeResult
@@ -211,11 +204,10 @@ type verifier struct {
 	read int64
 }
 
-// Read implements io.Reader.
 func (v *verifier) Read(p []byte) (int, error) {
 	n, err := v.ReadCloser.Read(p)
 	v.read += int64(n)
-	_, _ = v.tee.Write(p[:n]) // a hash takes everything
+	_, _ = v.tee.Write(p[:n])
 	switch {
 	case v.read > v.of.Bytes:
 		return 0, Errorf(CodeInternal, "a large result is longer than the %d bytes that were stored", v.of.Bytes)
@@ -226,7 +218,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads a large result into memory and closes content. An error tells that it is not the one described.
+// ReadAll reads a large result into memory, verifies it against l, and closes content.
 func (l *LargeResult) ReadAll(content io.ReadCloser) (json.RawMessage, error) {
 	defer content.Close()
 	raw := make([]byte, l.Bytes)
@@ -243,7 +235,6 @@ func (l *LargeResult) ReadAll(content io.ReadCloser) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// largeResult returns the result of a step that is kept apart.
 func (c *Client) largeResult(ctx context.Context, task uuid.UUID, step *Step) (json.RawMessage, error) {
 	b, can := c.Backend.(largeResults)
 	if !can {

@@ -12,9 +12,9 @@ type StepState string
 
 // The states of steps. Complete, skipped and resolved_manually satisfy dependants.
 const (
-	// A step is pending while it waits for its parents, enqueued while a worker can claim it,
-	// assigned when a worker holds it, and in_progress when that worker has started it. It is waiting
-	// while it waits for something that no worker does, and skipped if its condition did not hold.
+	// A step is pending while it waits for its parents, enqueued while a worker can claim it, assigned when a worker
+	// holds it, and in_progress when that worker has started it. A waiting step waits for something other than a
+	// worker; a step is skipped if its condition did not hold.
 	StepPending                  StepState = "pending"
 	StepWaiting                  StepState = "waiting"
 	StepEnqueued                 StepState = "enqueued"
@@ -29,8 +29,7 @@ const (
 	StepResolvedManually         StepState = "resolved_manually"
 )
 
-// Step is the unit that a worker runs, with its readiness. Progress fields are those of the
-// running attempt.
+// Step is the unit that a worker runs. Progress fields are those of the running attempt.
 type Step struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
 	TaskUUID uuid.UUID `json:"task_uuid"`
@@ -69,25 +68,21 @@ type Step struct {
 	ResultsOmitted  bool            `json:"results_omitted,omitempty" doc:"The step has ended and its result was omitted from the list; request the step to get it."`
 	LastError       *Failure        `json:"last_error,omitempty"`
 
-	// Children is nil for a step that a worker runs, and for one that has not begun.
 	Children *StepChildren `json:"children,omitempty" doc:"Child tasks of the step, counted."`
 
 	ResolvedBy       string `json:"resolved_by,omitempty" doc:"Actor of the last act on the step."`
 	ResolvedByKey    string `json:"resolved_by_key,omitempty" doc:"Name of that actor's API key."`
 	ResolutionReason string `json:"resolution_reason,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage           string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
-	// Wait is what the step waits for, in state waiting.
 	Wait *StepWait `json:"wait,omitempty" doc:"What the step waits for, in state waiting."`
 
-	// OnFailure reports that the step runs only after its task has failed.
 	OnFailure bool `json:"on_failure,omitempty" doc:"It runs only after the task has failed."`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and each lease of the step. An act with If-Match is refused if it has changed."`
 }
 
-// Checkpoint is where an attempt of a step has got to.
+// Checkpoint is the stored position of an attempt.
 type Checkpoint struct {
 	At    time.Time       `json:"stored_at"`
 	Bytes int             `json:"bytes" doc:"Size of the value."`
@@ -95,7 +90,7 @@ type Checkpoint struct {
 	Value json.RawMessage `json:"value,omitempty" doc:"Left out of lists of steps without results, and where the checkpoints of a task are too large for a page."`
 }
 
-// StepWait is what a step in state waiting waits for.
+// StepWait is the wait of a step in state waiting.
 type StepWait struct {
 	Kind     string     `json:"kind" doc:"time, approval or signal."`
 	Approval string     `json:"approval,omitempty" doc:"What a human decides."`
@@ -114,8 +109,8 @@ type StepChildren struct {
 	GivenUp   int `json:"given_up" doc:"Children that were cancelled, or could not be submitted."`
 }
 
-// Failure describes a failed attempt, as the worker reports it. The SDK cuts fields beyond
-// their limits, so that a long message does not get a result refused.
+// Failure describes a failed attempt, as the worker reports it. The SDK cuts long fields, so that the server does not
+// refuse the result.
 type Failure struct {
 	Type              string          `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
 	Message           string          `json:"message" doc:"Truncated to 8 KiB."`
@@ -132,7 +127,7 @@ type Failure struct {
 // FailureClass is the kind of a failure. "" leaves the class to the server.
 type FailureClass string
 
-// The classes of failures. The server's configuration, or the template, sets the number of retries for each.
+// The classes of failures. The server's configuration or the template sets the retries for each.
 const (
 	ClassTransient FailureClass = "transient" // a condition outside of the step that may pass
 	ClassResource  FailureClass = "resource"  // the attempt needed more time or memory than it had
@@ -140,8 +135,7 @@ const (
 	ClassWorker    FailureClass = "worker"    // the worker is the cause, not the step
 )
 
-// Error implements error, so that a handler can return a Failure and set its code, HTTP status and response
-// body.
+// Error lets a handler return a Failure with code, HTTP status and response body.
 func (f *Failure) Error() string {
 	switch {
 	case f.Message != "":
@@ -152,8 +146,7 @@ func (f *Failure) Error() string {
 	return f.Type
 }
 
-// Attempt is one execution of a step, ended or running. Attempts that ended without a fault of
-// the step (released, snoozed) are listed too, but not charged.
+// Attempt is one execution of a step. Released and snoozed attempts are listed but not charged.
 type Attempt struct {
 	StepUUID   uuid.UUID  `json:"step_uuid"`
 	StepName   string     `json:"step_name"`
@@ -167,11 +160,10 @@ type Attempt struct {
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	Error      *Failure   `json:"error,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage     string     `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// AttemptLog is the end of what an attempt has logged.
+// AttemptLog is the end of an attempt's log.
 type AttemptLog struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
 	Attempt  int       `json:"attempt" doc:"Number of the attempt, counted from 1 since the last reset."`
@@ -181,35 +173,32 @@ type AttemptLog struct {
 	Text     string    `json:"text" doc:"The end of it, as the worker sent it: it may contain control characters."`
 }
 
-// StepAction is an operator's act on a step. Its actor and reason are stored. Exactly one of
-// ResetBy, ResolvedBy, CompletedBy and DecidedBy is used: the one of the act.
+// StepAction is an operator's act on a step; its actor and reason are stored. Exactly one of ResetBy, ResolvedBy,
+// CompletedBy and DecidedBy is used: the one of the act.
 type StepAction struct {
-	ActionType  string `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually,approve,reject"`
-	ResetBy     string `json:"reset_by,omitempty" maxLength:"255"`
-	ResolvedBy  string `json:"resolved_by,omitempty" maxLength:"255"`
-	CompletedBy string `json:"completed_by,omitempty" maxLength:"255"`
-	DecidedBy   string `json:"decided_by,omitempty" doc:"Actor of approve and reject." maxLength:"255"`
-	Reason      string `json:"reason" minLength:"1" maxLength:"4096"`
-	// DiscardCheckpoint goes with ResetForRetry only.
-	DiscardCheckpoint bool `json:"discard_checkpoint,omitempty" doc:"With reset_for_retry: delete the checkpoint of the step, so that it begins from the start. By default the next attempt receives it."`
-	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch refuses it
-	// unless the step's etag is in the list.
-	ExpectedState  string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,waiting,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,skipped,error,cancelled,resolved_manually"`
-	IfMatch        string          `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
-	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
+	ActionType        string          `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually,approve,reject"`
+	ResetBy           string          `json:"reset_by,omitempty" maxLength:"255"`
+	ResolvedBy        string          `json:"resolved_by,omitempty" maxLength:"255"`
+	CompletedBy       string          `json:"completed_by,omitempty" maxLength:"255"`
+	DecidedBy         string          `json:"decided_by,omitempty" doc:"Actor of approve and reject." maxLength:"255"`
+	Reason            string          `json:"reason" minLength:"1" maxLength:"4096"`
+	DiscardCheckpoint bool            `json:"discard_checkpoint,omitempty" doc:"With reset_for_retry: delete the checkpoint of the step, so that it begins from the start. By default the next attempt receives it."`
+	ExpectedState     string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,waiting,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,skipped,error,cancelled,resolved_manually"`
+	IfMatch           string          `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
+	CompletionData    *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
 }
 
 // The acts on a step.
 const (
-	// ResetForRetry returns a step in error to pending with no attempts used; it then runs again
-	// automatically. It is allowed in state error only; cancelled is final.
+	// ResetForRetry returns a step in error to pending with no attempts used; it then runs again automatically. It is
+	// allowed in state error only; cancelled is final.
 	ResetForRetry = "reset_for_retry"
 	// ResolveManually lets dependants continue as if the step had succeeded, without results.
 	ResolveManually = "resolve_manually"
 	// CompleteManually completes the step with results that dependants read.
 	CompleteManually = "complete_manually"
-	// Approve completes a step that waits for an approval, with the decision as its result. Reject puts it in
-	// error, unless its template continues.
+	// Approve completes a step that waits for an approval, with the decision as its result. Reject puts it in error,
+	// unless its template continues.
 	Approve = "approve"
 	Reject  = "reject"
 )

@@ -9,10 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// TaskRequest asks for one run of a template, or of a single handler.
-//
-// NewTask and NewHandlerTask make one from any input. Exactly one of Name and TaskType is set. With TaskType the task
-// has one step, named after the type; any worker that serves the handler of that name runs it.
+// TaskRequest asks for one run of a template, or of a single handler; see NewTask and NewHandlerTask. Exactly one of
+// Name and TaskType is set. With TaskType the task has one step, named after the type; any worker with the handler of
+// that name runs it.
 type TaskRequest struct {
 	Name      string `json:"name,omitempty" doc:"Template to run. Either this or task_type." maxLength:"255"`
 	TaskType  string `json:"task_type,omitempty" doc:"Handler to run as a task with one step. Either this or name." maxLength:"255"`
@@ -26,16 +25,15 @@ type TaskRequest struct {
 	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"2592000"`
 	MaxRetries           *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"1000"`
 	RunAt                *time.Time `json:"run_at,omitempty" doc:"Earliest start."`
-	// DeadlineAt bounds the whole task, as max_duration_minutes of its template does. The earlier of both holds.
+	// DeadlineAt applies beside the template's max_duration_minutes; the earlier one counts.
 	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"Time by which the task must be over. If it is not, it is put in error."`
 
 	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
 
 	// OrderingKey is for work that must not overtake other work, such as the changes of one customer. A task in error
-	// keeps its turn until an operator repairs or cancels it. Tasks without a key, or with different ones, run at once.
+	// keeps its turn until an operator repairs or cancels it.
 	OrderingKey string `json:"ordering_key,omitempty" doc:"Tasks of a namespace with the same key run one at a time, in the order of submission." maxLength:"255"`
 
-	// Unique is for work that must not be there twice. A template may have a rule for all its tasks.
 	Unique *Unique `json:"unique,omitempty" doc:"Rule by which another task with the same fields stands for this one. Defaults to that of the template."`
 
 	Tags                []string `json:"tags,omitempty" doc:"Tags of the task." maxItems:"32"`
@@ -52,8 +50,8 @@ type TaskRequest struct {
 
 // SubmitRequest submits many tasks in one transaction.
 //
-// An invalid task refuses the whole request, and nothing is stored. With ItemErrors its own receipt carries
-// the error, and the other tasks are stored.
+// An invalid task refuses the whole request. With ItemErrors its receipt carries the error, and the other tasks are
+// stored.
 type SubmitRequest struct {
 	Tasks      []TaskRequest `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
 	ItemErrors bool          `json:"item_errors,omitempty" doc:"Refuse invalid tasks individually instead of the whole request."`
@@ -61,22 +59,20 @@ type SubmitRequest struct {
 	Caller string `json:"-"`
 }
 
-// TaskReceipt is the outcome for one submitted or cancelled task. On an error TaskUUID may be
-// zero.
+// TaskReceipt is the outcome for one submitted or cancelled task. On an error TaskUUID may be zero.
 type TaskReceipt struct {
-	TaskUUID uuid.UUID `json:"task_uuid"`
-	State    TaskState `json:"state,omitempty"`
-	Created  bool      `json:"created" doc:"False if the idempotency key or the unique key named an existing task."`
-	// Unique is nil if no other task has the unique key of the submission.
-	Unique *UniqueMatch `json:"unique,omitempty" doc:"What another task with the same unique key did to the submission."`
-	Error  *Error       `json:"error,omitempty"`
+	TaskUUID uuid.UUID    `json:"task_uuid"`
+	State    TaskState    `json:"state,omitempty"`
+	Created  bool         `json:"created" doc:"False if the idempotency key or the unique key named an existing task."`
+	Unique   *UniqueMatch `json:"unique,omitempty" doc:"What another task with the same unique key did to the submission."`
+	Error    *Error       `json:"error,omitempty"`
 }
 
 // TaskState is the state of a task.
 type TaskState string
 
-// The states of tasks. Terminal states are complete, cancelled and resolved_manually. A repair of one of its
-// steps re-opens a task in error.
+// The states of tasks. Complete, cancelled and resolved_manually are terminal. The repair of a step re-opens a task
+// in error.
 const (
 	TaskPending                TaskState = "pending"
 	TaskInitializing           TaskState = "initializing"
@@ -92,8 +88,7 @@ const (
 	TaskResolvedManually       TaskState = "resolved_manually"
 )
 
-// Settled reports whether the task no longer changes automatically: it is terminal, or in error and waits for
-// an operator.
+// Settled reports whether the task is terminal, or in error and waits for an operator.
 func (s TaskState) Settled() bool {
 	switch s {
 	case TaskComplete, TaskError, TaskCancelled, TaskResolvedManually:
@@ -102,8 +97,8 @@ func (s TaskState) Settled() bool {
 	return false
 }
 
-// Task is the state of one task. Counts of steps add up to TotalSteps. Lists leave out Context
-// unless TaskFilter.WithContext is set.
+// Task is the state of one task. Counts of steps add up to TotalSteps. Lists omit Context unless
+// TaskFilter.WithContext is set.
 type Task struct {
 	TaskUUID  uuid.UUID `json:"task_uuid"`
 	Namespace string    `json:"namespace"`
@@ -111,9 +106,8 @@ type Task struct {
 	Version   string    `json:"version,omitempty" doc:"Version of the template; empty for a task without a template."`
 	State     TaskState `json:"state"`
 
-	Priority      Priority `json:"priority" doc:"Name of the level, or its number if it has none."`
-	PriorityLevel int      `json:"priority_level"`
-	// EffectivePriority is set where a single task is read.
+	Priority          Priority        `json:"priority" doc:"Name of the level, or its number if it has none."`
+	PriorityLevel     int             `json:"priority_level"`
 	EffectivePriority Priority        `json:"effective_priority,omitempty" doc:"Highest effective level of its waiting steps; else its own level. Not in lists."`
 	Context           json.RawMessage `json:"context,omitempty"`
 
@@ -146,26 +140,21 @@ type Task struct {
 	CancelledByKey      string      `json:"cancelled_by_key,omitempty" doc:"Name of the API key that cancelled it."`
 	TraceParent         string      `json:"traceparent,omitempty" doc:"W3C trace context of the submission."`
 
-	Intake *TaskIntake `json:"intake,omitempty" doc:"Message of a broker that the task was made of."`
-	// Schedule is nil for a task that no schedule submitted.
+	Intake   *TaskIntake   `json:"intake,omitempty" doc:"Message of a broker that the task was made of."`
 	Schedule *TaskSchedule `json:"schedule,omitempty" doc:"Firing of a schedule that submitted the task."`
 
-	// Parent is nil for a task that is no child.
 	Parent *TaskParent `json:"parent,omitempty" doc:"Step of another task that this task carries out, as its child."`
 
-	ContextVersion  int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
-	ContextEditedAt *time.Time `json:"context_edited_at,omitempty"`
-	ContextEditedBy string     `json:"context_edited_by,omitempty"`
-	// ContextEditedByKey is the name of the API key.
-	ContextEditedByKey string `json:"context_edited_by_key,omitempty"`
+	ContextVersion     int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
+	ContextEditedAt    *time.Time `json:"context_edited_at,omitempty"`
+	ContextEditedBy    string     `json:"context_edited_by,omitempty"`
+	ContextEditedByKey string     `json:"context_edited_by_key,omitempty"`
 
-	ReplayCount    int        `json:"replay_count,omitempty" doc:"Number of replays after a failure."`
-	LastReplayedAt *time.Time `json:"last_replayed_at,omitempty"`
-	LastReplayedBy string     `json:"last_replayed_by,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
-	// LastReplayedByKey is the name of the API key.
-	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
+	ReplayCount       int        `json:"replay_count,omitempty" doc:"Number of replays after a failure."`
+	LastReplayedAt    *time.Time `json:"last_replayed_at,omitempty"`
+	LastReplayedBy    string     `json:"last_replayed_by,omitempty"`
+	Damage            string     `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	LastReplayedByKey string     `json:"last_replayed_by_key,omitempty"`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
 }
@@ -177,7 +166,7 @@ type TaskParent struct {
 	Index    int       `json:"index" doc:"Place among the children of the step, counted from 0."`
 }
 
-// TaskIntake is the message that a task was made of, by the intake of a source of the task's namespace.
+// TaskIntake is the message that a task was made of, by a source of the task's namespace.
 type TaskIntake struct {
 	Source   string     `json:"source"`
 	Queue    string     `json:"queue"`
@@ -206,14 +195,12 @@ type TaskFilter struct {
 	CreatedBefore *time.Time  `json:"created_before,omitempty" doc:"Exclusive."`
 	Limit         int         `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
 	Cursor        string      `json:"cursor,omitempty" doc:"next_cursor of the previous page."`
-	// WithContext includes the contexts of the tasks, which a list leaves out. A page then ends early at the
-	// server's limit of bytes.
+	// WithContext includes the contexts of the tasks. A page then ends early at the server's limit of bytes.
 	WithContext bool `json:"with_context,omitempty"`
 }
 
-// TaskPage is one page of a list. A page may hold fewer tasks than the limit, even none, and still have a
-// next page: the server searches a bounded number of tasks per page for a filter that matches few of them,
-// and bounds the bytes of contexts. Only an empty NextCursor marks the end.
+// TaskPage is one page of a list. It may hold fewer tasks than the limit, even none, before the last page, because
+// the server searches a bounded number of tasks and bytes per page. Only an empty NextCursor marks the end.
 type TaskPage struct {
 	Tasks      []Task `json:"tasks"`
 	NextCursor string `json:"next_cursor,omitempty"`
@@ -235,24 +222,20 @@ type Transition struct {
 
 // TaskHistory is the history of a task, oldest first.
 type TaskHistory struct {
-	TaskUUID    uuid.UUID    `json:"task_uuid"`
-	Transitions []Transition `json:"transitions"`
-	Attempts    []Attempt    `json:"attempts"`
-	// ContextEdits are the changes of the task's context.
+	TaskUUID     uuid.UUID     `json:"task_uuid"`
+	Transitions  []Transition  `json:"transitions"`
+	Attempts     []Attempt     `json:"attempts"`
 	ContextEdits []ContextEdit `json:"context_edits,omitempty"`
 }
 
-// CancelRequest cancels tasks: unsettled steps become cancelled, and the workers that hold them
-// learn it with their next heartbeat. For a terminal task the receipt carries CodeWrongState.
-// To cancel a task twice is harmless.
+// CancelRequest cancels tasks: unsettled steps become cancelled, and their workers learn it with their next
+// heartbeat. For a terminal task the receipt carries CodeWrongState, so cancelling twice is harmless.
 type CancelRequest struct {
-	TaskUUIDs   []uuid.UUID `json:"task_uuids" minItems:"1"`
-	CancelledBy string      `json:"cancelled_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
-	Reason      string      `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"1024"`
-	// ExpectedState refuses the act with CodeConflict unless a task is in that state; IfMatch refuses it
-	// unless the task's etag is in the list.
-	ExpectedState string `json:"expected_state,omitempty" doc:"Expected state of each task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
-	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
+	TaskUUIDs     []uuid.UUID `json:"task_uuids" minItems:"1"`
+	CancelledBy   string      `json:"cancelled_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
+	Reason        string      `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"1024"`
+	ExpectedState string      `json:"expected_state,omitempty" doc:"Expected state of each task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
+	IfMatch       string      `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
 
 // Explanation explains in sentences why a task is in its state.
@@ -275,21 +258,19 @@ type StepExplanation struct {
 	Next     string    `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
 }
 
-// Priority is the name of a level ("high", "medium", "low", or one of the server's table, in
-// any case) or a decimal level from 0 to 100; a higher level runs first. In JSON a name is a
-// string and a level an integer; a string that holds a level is accepted too. "" means the
-// default: that of the template, else medium.
+// Priority is the name of a level ("high", "medium", "low", or one of the server's table, in any case) or a decimal
+// level from 0 to 100; a higher level runs first. In JSON a name is a string and a level an integer or a string. ""
+// means the default: that of the template, else medium.
 type Priority string
 
-// The priorities that every server knows.
+// The priorities of every server.
 const (
 	High   Priority = "high"
 	Medium Priority = "medium"
 	Low    Priority = "low"
 )
 
-// Level returns the Priority of level n. A level outside of 0 to 100 is refused by the server,
-// not here.
+// Level returns the Priority of level n. The server refuses a level outside of 0 to 100.
 func Level(n int) Priority { return Priority(strconv.Itoa(n)) }
 
 // MarshalJSON encodes a level as an integer and a name as a string.
@@ -315,10 +296,8 @@ func (p *Priority) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// EditContextRequest changes the context of a task in error. Exactly one of Context and Merge
-// is set. Steps that have already ended do not run again. The new context is validated against
-// the template's input schema, like that of a submission. Every edit is kept with the task and
-// in the audit trail.
+// EditContextRequest changes the context of a task in error. Exactly one of Context and Merge is set. Steps that have
+// ended do not run again. The template's input schema applies. The task and the audit trail keep every edit.
 type EditContextRequest struct {
 	Context json.RawMessage `json:"context,omitempty" doc:"The complete new context, any JSON value except null. Either this or merge."`
 	Merge   json.RawMessage `json:"merge,omitempty" doc:"A JSON merge patch (RFC 7396) for the context; null removes a member. Either this or context."`
@@ -326,15 +305,14 @@ type EditContextRequest struct {
 	Reason   string `json:"reason" doc:"Reason for the edit; kept with the task." minLength:"1" maxLength:"4096"`
 	EditedBy string `json:"edited_by,omitempty" doc:"Actor. Required, but defaults to the name of the API key." maxLength:"255"`
 
-	// ExpectedVersion is the Task.ContextVersion that the caller has read.
 	ExpectedVersion *int `json:"expected_context_version,omitempty" doc:"Expected context_version. With any other the edit is refused with conflict." minimum:"0"`
 
 	NoRetry         bool `json:"no_retry,omitempty" doc:"Leave the task in error instead of running its failed steps again."`
 	ResetRetryCount bool `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Otherwise they have the attempts left, at least one."`
 }
 
-// EditedContext is the response to an EditContextRequest. An edit to the same context is no
-// error, and changes nothing: Changed tells.
+// EditedContext is the response to an EditContextRequest. An edit to the same context changes nothing, as Changed
+// says.
 type EditedContext struct {
 	TaskUUID       uuid.UUID       `json:"task_uuid"`
 	State          TaskState       `json:"state"`
@@ -346,8 +324,8 @@ type EditedContext struct {
 	ReplayedSteps  int             `json:"replayed_steps" doc:"Names of the steps that run again."`
 }
 
-// ContextEdit is one change of a task's context, as its history records it. Versions count from
-// 1 for the first edit; version 0 is the submitted context.
+// ContextEdit is one change of a task's context. Versions count from 1 for the first edit; version 0 is the submitted
+// context.
 type ContextEdit struct {
 	No             int64           `json:"no" doc:"Number of the record in the audit trail."`
 	At             time.Time       `json:"at"`

@@ -14,34 +14,31 @@ type TemplateSource struct {
 	Reason       string `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
-// Template is one registered version of a workflow. A version never changes: to register the same content
-// again changes nothing, and other content is refused with CodeConflict.
+// Template is one registered version of a workflow. A version never changes: registering the same content again
+// changes nothing, and other content is CodeConflict.
 type Template struct {
-	Namespace   string    `json:"namespace_name"`
-	Name        string    `json:"name"`
-	Version     string    `json:"version"`
-	Description string    `json:"description,omitempty"`
-	Priority    Priority  `json:"priority,omitempty"`
-	InputSchema any       `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
-	Lifecycle   Lifecycle `json:"lifecycle"`
-	// DispatchTTLMS is the value of steps that set none; 0: the server's default.
+	Namespace     string         `json:"namespace_name"`
+	Name          string         `json:"name"`
+	Version       string         `json:"version"`
+	Description   string         `json:"description,omitempty"`
+	Priority      Priority       `json:"priority,omitempty"`
+	InputSchema   any            `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
+	Lifecycle     Lifecycle      `json:"lifecycle"`
 	DispatchTTLMS int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps that set no value."`
 	Steps         []TemplateStep `json:"steps,omitempty"`
-	// Sensitive are JSON pointers into a task's context, in which a segment * matches every member and element.
-	Sensitive   []string   `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`
-	Concurrency *StepLimit `json:"concurrency,omitempty" doc:"Limit of the steps at once, for steps without one of their own."`
-	RateLimit   *StepLimit `json:"rate_limit,omitempty" doc:"Limit of the steps in a time, for steps without one of their own."`
-	Unique      *Unique    `json:"unique,omitempty" doc:"Rule of uniqueness of tasks whose submission has none."`
-	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the canonical content."`
-	CreatedAt   time.Time  `json:"created_at"`
-	Created     bool       `json:"created" doc:"True in the response to the registration that stored the version."`
-	YAML        string     `json:"yaml,omitempty" doc:"The registered source."`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Sensitive     []string       `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`
+	Concurrency   *StepLimit     `json:"concurrency,omitempty" doc:"Limit of the steps at once, for steps without one of their own."`
+	RateLimit     *StepLimit     `json:"rate_limit,omitempty" doc:"Limit of the steps in a time, for steps without one of their own."`
+	Unique        *Unique        `json:"unique,omitempty" doc:"Rule of uniqueness of tasks whose submission has none."`
+	Fingerprint   string         `json:"fingerprint" doc:"SHA-256 of the canonical content."`
+	CreatedAt     time.Time      `json:"created_at"`
+	Created       bool           `json:"created" doc:"True in the response to the registration that stored the version."`
+	YAML          string         `json:"yaml,omitempty" doc:"The registered source."`
+	Damage        string         `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// Lifecycle bounds how long a task of the template may stay in one state, in minutes. 0 means the server's
-// default; for MaxDuration it means no bound.
+// Lifecycle bounds the minutes that a task of the template may stay in one state. 0 means the server's default; for
+// MaxDuration, no bound.
 type Lifecycle struct {
 	MaxWaitingForDependencies int `json:"max_waiting_for_dependencies_minutes,omitempty" yaml:"max_waiting_for_dependencies_minutes"`
 	MaxWaitingForRetry        int `json:"max_waiting_for_retry_minutes,omitempty" yaml:"max_waiting_for_retry_minutes"`
@@ -70,7 +67,7 @@ type TemplateStep struct {
 	When                 string         `json:"when,omitempty" doc:"Condition of the step, an expression over context and parents: if it does not hold, the step is skipped."`
 }
 
-// Runs is what carries out the step, for people: its handler, its child tasks, or what it waits for.
+// Runs describes for people how the step runs: its handler, its child tasks, or its wait.
 func (s *TemplateStep) Runs() string {
 	target := func(template, version, handler string) string {
 		return strings.TrimSpace(template + handler + " " + version)
@@ -87,7 +84,6 @@ func (s *TemplateStep) Runs() string {
 	}
 }
 
-// text says what the step waits for.
 func (w *TemplateWait) text() string {
 	switch {
 	case w.Approval != "":
@@ -101,7 +97,7 @@ func (w *TemplateWait) text() string {
 	}
 }
 
-// TemplateWait is what a step without a handler waits for: a time, given by For or Until, an approval, or a signal.
+// TemplateWait is the wait of a step without a handler: for a time, given by For or Until, an approval, or a signal.
 type TemplateWait struct {
 	ForMS     int64  `json:"for_ms,omitempty" doc:"Milliseconds of the wait."`
 	Until     string `json:"until,omitempty" doc:"RFC 3339 time, or the place of one in the context, such as {{deliver_at}}."`
@@ -135,8 +131,8 @@ type TemplateEach struct {
 	Results     string `json:"results" enum:"list,counts" doc:"list: the result of the step is that of each child. counts: it is their number."`
 }
 
-// StepLimit bounds steps on all nodes together: Limit of them at once, or in each period of PerMS milliseconds, and up
-// to Burst after a pause. Steps count by the value of Key, or all together without one.
+// StepLimit bounds steps on all nodes together: Limit of them at once, or in each period of PerMS milliseconds, and
+// up to Burst after a pause. Steps count by the value of Key, or all together without one.
 type StepLimit struct {
 	Key   string `json:"key,omitempty" doc:"Text with places for values of the context, such as {{customer}}."`
 	Limit int    `json:"limit" doc:"Steps at once, or in a period."`
@@ -144,19 +140,17 @@ type StepLimit struct {
 	Burst int    `json:"burst,omitempty" doc:"Steps of a rate that may begin at once after a pause."`
 }
 
-// RetryPolicy decides whether, how often and after what delay a failed attempt is repeated.
-// max_attempts includes the first attempt. Backoff is none, fixed, linear or exponential.
-// Delays are in milliseconds: the base is the delay before the second attempt, and MaxBackoffMS
-// bounds the delays that follow from it.
+// RetryPolicy decides whether, how often and after what delay a failed attempt is repeated. max_attempts includes the
+// first attempt. Backoff is none, fixed, linear or exponential. Delays are in milliseconds: the base is the delay
+// before the second attempt, and MaxBackoffMS bounds later ones.
 type RetryPolicy struct {
-	Retryable     bool    `json:"retryable"`
-	MaxAttempts   int     `json:"max_attempts" doc:"0 if it is left to the priority of the task."`
-	Backoff       string  `json:"backoff" enum:"none,fixed,linear,exponential"`
-	BackoffBaseMS int     `json:"backoff_base_ms"`
-	MaxBackoffMS  int     `json:"max_backoff_ms"`
-	Jitter        float64 `json:"jitter" doc:"Fraction by which the delay may vary, in both directions."`
-	// Limits are the retries per class of failure, for the classes that the template names.
-	Limits map[FailureClass]int `json:"limits,omitempty" doc:"Retries per class of failure, if the template sets them."`
+	Retryable     bool                 `json:"retryable"`
+	MaxAttempts   int                  `json:"max_attempts" doc:"0 if it is left to the priority of the task."`
+	Backoff       string               `json:"backoff" enum:"none,fixed,linear,exponential"`
+	BackoffBaseMS int                  `json:"backoff_base_ms"`
+	MaxBackoffMS  int                  `json:"max_backoff_ms"`
+	Jitter        float64              `json:"jitter" doc:"Fraction by which the delay may vary, in both directions."`
+	Limits        map[FailureClass]int `json:"limits,omitempty" doc:"Retries per class of failure, if the template sets them."`
 }
 
 // TemplateFilter selects templates. A zero field does not restrict.
@@ -167,7 +161,7 @@ type TemplateFilter struct {
 	Cursor    string `json:"cursor,omitempty"`
 }
 
-// TemplatePage is one page of templates, the one registered last first. It leaves out steps and YAML.
+// TemplatePage is one page of templates, the one registered last first, without steps and YAML.
 type TemplatePage struct {
 	Templates  []Template `json:"templates"`
 	NextCursor string     `json:"next_cursor,omitempty"`

@@ -20,16 +20,15 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// stage is a server of streams: the n-th request gets the n-th script, and those
-// after the last get that. A script is a stream, at whose end the connection is
-// lost; "hang" at its end lets the stream be silent forever. "away" is no answer at
-// all, and a number is the status of a refusal.
+// stage is a server of streams: the n-th request gets the n-th script, later ones the last. A script is a stream, at
+// whose end the connection is lost; "hang" at its end leaves the stream silent. "away" is no answer, and a number is
+// the status of a refusal.
 type stage struct {
 	scripts []string
-	seen    []string // the streams asked for, by Last-Event-ID
+	seen    []string
 	asked   []string // the other requests: for a task, which is complete
-	first   string   // not "": the first request for a task that waits is held, and the task has this state then
-	over    int      // requests that were given up by the client
+	first   string   // not "": the first waiting request for a task is held, and returns this state
+	over    int      // requests that the client cancelled
 }
 
 func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -60,7 +59,7 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	return respond(r, 200, "text/event-stream", body), nil
 }
 
-// hold answers the first request that waits: with the task in a state when the wait is over, or not at all.
+// hold answers the first request that waits: with a state after the wait, or not at all.
 func (s *stage) hold(r *http.Request, wait, state string) (*http.Response, error) {
 	if state == "away" {
 		return nil, errors.New("connection refused")
@@ -70,7 +69,7 @@ func (s *stage) hold(r *http.Request, wait, state string) (*http.Response, error
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(held) // in a bubble
+	time.Sleep(held)
 	return respond(r, 200, "application/json", strings.NewReader(`{"state":"`+state+`"}`)), nil
 }
 
@@ -79,7 +78,6 @@ func respond(r *http.Request, status int, kind string, body io.Reader) *http.Res
 		Body: io.NopCloser(body), Request: r}
 }
 
-// silence says nothing until the client gives up.
 type silence struct {
 	ctx   context.Context
 	stage *stage
@@ -91,7 +89,6 @@ func (s *silence) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// dial returns a client of the stage.
 func (s *stage) dial(t *testing.T) *tasker.Client {
 	t.Helper()
 	c, err := remote.Dial("http://stage", &remote.Options{HTTPClient: &http.Client{Transport: s}})
@@ -102,13 +99,11 @@ func (s *stage) dial(t *testing.T) *tasker.Client {
 	return c
 }
 
-// said is an event as a server writes it.
 func said(id, kind string) string {
 	return "id: " + id + "\nevent: " + kind + "\ndata: {\"id\":\"" + id + "\",\"type\":\"" + kind + "\"}\n\n"
 }
 
-// follow receives what a client gets to see, at most so many, as "TYPE ID", and the
-// error's code at the end.
+// follow receives at most so many events as "TYPE ID", and the error's code at the end.
 func follow(ctx context.Context, c *tasker.Client, filter tasker.EventFilter, most int) []string {
 	var got []string
 	for e, err := range c.Events(ctx, filter) {
@@ -128,8 +123,8 @@ func TestEvents(t *testing.T) {
 		said("s-7", "stream.gap"), said("s-8", "stream.end")
 	for name, tc := range map[string]struct {
 		scripts []string
-		want    string // events, and the last error
-		seen    string // Last-Event-IDs
+		want    string
+		seen    string
 	}{
 		"ResumesBehindTheLast": {[]string{open + one, two + end}, "stream.open r-0, task.state r-1, task.state r-2", ", r-1"},
 		"AliveMovesOnUnseen":   {[]string{open + ": alive\nid: r-5\n\n", end}, "stream.open r-0", ", r-5"},
@@ -162,7 +157,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A server that accepts and never says anything is not waited for.
+// The client does not wait for a server that accepts and stays silent.
 func TestEventsSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +170,6 @@ func TestEventsSilence(t *testing.T) {
 	})
 }
 
-// A line without end does not fill the memory.
 func TestEventsEndlessLine(t *testing.T) {
 	t.Parallel()
 	s := &stage{scripts: []string{"data: " + strings.Repeat("x", 2<<20)}}
@@ -231,8 +225,8 @@ func TestWaitOnAStream(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first   string
 		scripts []string
-		polls   int         // requests for the task that waited
-		want    tasker.Code // "": the task
+		polls   int
+		want    tasker.Code
 	}{
 		"SettledSoon":       {"complete", nil, 1, ""},
 		"PollsNoLonger":     {"steps_in_process", []string{open + end}, 1, ""},
@@ -267,7 +261,7 @@ func TestWaitOnAStream(t *testing.T) {
 	}
 }
 
-// A server that goes away while it holds the first request is no server that was never there.
+// A server that leaves while it holds the first request was there.
 func TestWaitOutlivesTheServerAtOnce(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

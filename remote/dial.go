@@ -26,18 +26,16 @@ type Options struct {
 	UserAgent string
 	// RequestTimeout bounds one request, in addition to the wait of a long poll. Defaults to 30 seconds.
 	RequestTimeout time.Duration
-	// MaxResponseBytes bounds the body of one response; a longer one fails with CodeTooLarge. Defaults to 64
-	// MiB.
+	// MaxResponseBytes bounds the body of one response; a longer one fails with CodeTooLarge. Defaults to 64 MiB.
 	MaxResponseBytes int64
-	// HTTPClient sends the requests. Dial ignores its Timeout and its redirect policy: the Client follows no
-	// redirect, so that a key never reaches another host. Defaults to a client that keeps many connections to
-	// the server alive.
+	// HTTPClient sends the requests. Dial ignores its Timeout and redirect policy: the Client follows no redirect, so
+	// that a key never reaches another host. Defaults to a client that keeps many connections alive.
 	HTTPClient *http.Client
 }
 
 // Dial returns a Client of the server at rawURL, "http://host:port" with an optional path prefix. It does not
-// connect: an unreachable server fails the first call with CodeUnavailable. CodeInvalid: rawURL is no such
-// address. Close the Client to release its connections.
+// connect: an unreachable server fails the first call with CodeUnavailable. CodeInvalid: rawURL has another form.
+// Close the Client to release its connections.
 func Dial(rawURL string, opts *Options) (*tasker.Client, error) {
 	base, err := serverURL(rawURL)
 	if err != nil {
@@ -59,8 +57,7 @@ func Dial(rawURL string, opts *Options) (*tasker.Client, error) {
 	return tasker.NewClient(b), nil
 }
 
-// withDefaults returns o with a default in every field that is unset. A negative duration or
-// size counts as unset, because no request could succeed with it.
+// withDefaults counts a negative duration or size as unset, because no request could succeed with it.
 func (o Options) withDefaults() Options {
 	if o.UserAgent == "" {
 		o.UserAgent = defaultUserAgent
@@ -77,8 +74,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// serverURL checks rawURL and returns it without a trailing slash. It refuses what could hold a
-// secret, because errors and logs repeat the address.
 func serverURL(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	switch {
@@ -95,8 +90,8 @@ func serverURL(rawURL string) (string, error) {
 	return strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), nil
 }
 
-// newTransport adapts the default transport to a client of one server: all connections go to one host, and a
-// loopback gains nothing from gzip.
+// newTransport adapts the default transport to one server: all connections go to one host, and a loopback gains
+// nothing from gzip.
 func newTransport() http.RoundTripper {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {

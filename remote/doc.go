@@ -1,5 +1,5 @@
-// Package remote connects a tasker.Client to a server: Dial returns it.
+// Package remote connects a tasker.Client to a server.
 //
 // Start with http.go, the way of all requests; the other files hold the methods of the Backend by subject. gather.go
-// puts the submissions and results of concurrent callers into one request.
+// puts submissions and results of concurrent callers into one request.
 package remote

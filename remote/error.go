@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// problem is the RFC 9457 problem document that the server sends.
 type problem struct {
 	Title  string          `json:"title"`
 	Detail string          `json:"detail"`
@@ -18,8 +17,8 @@ type problem struct {
 	Errors []tasker.Detail `json:"errors"`
 }
 
-// problemError rebuilds the server's error. A response without a code comes from a program in front of
-// Tasker, or from a server older than the code; its status then decides the code.
+// problemError rebuilds the server's error. A response without a code comes from a program in front of Tasker, or
+// from an older server; its status then selects the code.
 func problemError(resp *http.Response, body []byte) *tasker.Error {
 	e := &tasker.Error{RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now())}
 	var p problem
@@ -43,7 +42,6 @@ func problemError(resp *http.Response, body []byte) *tasker.Error {
 	return e
 }
 
-// codeOfStatus is the code for a bare HTTP status.
 func codeOfStatus(status int) tasker.Code {
 	switch status {
 	case http.StatusUnauthorized:

@@ -127,7 +127,6 @@ func TestNotATaskerServer(t *testing.T) {
 	}
 }
 
-// TestTooFewAnswers: a server that loses items must not make the SDK panic.
 func TestTooFewAnswers(t *testing.T) {
 	t.Parallel()
 	client := dial(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -198,7 +197,7 @@ func TestRequestTimeout(t *testing.T) {
 	}
 }
 
-// TestBrokenConnection: reading is tried once more, writing is not.
+// TestBrokenConnection: reads are tried once more, writes are not.
 func TestBrokenConnection(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -235,8 +234,7 @@ func TestBrokenConnection(t *testing.T) {
 	}
 }
 
-// TestKeyStaysHome: a redirect does not carry the key to another host, not even
-// with a client that would follow it.
+// TestKeyStaysHome: no redirect carries the key to another host, not even with a client that would follow it.
 func TestKeyStaysHome(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

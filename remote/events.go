@@ -17,19 +17,16 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// eventSilence is the silence after which a stream counts as lost. The server sends a sign of life every 15
-// seconds.
+// eventSilence is the silence after which a stream counts as lost. The server sends a sign of life every 15 seconds.
 const eventSilence = 45 * time.Second
 
-// maxEventBytes bounds one line of a stream and the data of one event, so that a wrong server
-// cannot fill the memory.
+// maxEventBytes bounds a line of a stream and the data of an event, so that a faulty server cannot fill the memory.
 const maxEventBytes = 1 << 20
 
-// errSilent is the cause that ends a silent stream.
 var errSilent = errors.New("the stream of events has been silent for " + eventSilence.String())
 
-// StreamEvents implements TaskBackend. Two clocks end a stream that no longer works:
-// RequestTimeout until its header arrives, then eventSilence between any two lines.
+// StreamEvents ends a broken stream by two clocks: RequestTimeout until its header arrives, then eventSilence between
+// any two lines.
 func (b *httpBackend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.Seq2[[]tasker.Event, error] {
 	return func(yield func([]tasker.Event, error) bool) {
 		limited, cancel := context.WithCancelCause(ctx)
@@ -66,7 +63,6 @@ func (b *httpBackend) StreamEvents(ctx context.Context, f tasker.EventFilter) it
 	}
 }
 
-// silent returns errSilent if the stream was given up for silence, and err otherwise.
 func silent(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
@@ -107,7 +103,6 @@ func (b *httpBackend) openEvents(ctx context.Context, c call, after string) (*ht
 	return nil, err
 }
 
-// eventQuery returns the filter as query parameters.
 func eventQuery(f tasker.EventFilter) url.Values {
 	q := url.Values{}
 	for _, id := range f.Tasks {
@@ -134,7 +129,6 @@ func eventQuery(f tasker.EventFilter) url.Values {
 	return q
 }
 
-// eventReader parses a stream of server-sent events.
 type eventReader struct {
 	lines *bufio.Reader
 	alive func() // called on every received line
@@ -162,7 +156,6 @@ func (r *eventReader) next() ([]tasker.Event, error) {
 	return batch, nil
 }
 
-// event reads one event, up to a blank line.
 func (r *eventReader) event() (tasker.Event, error) {
 	var data []byte
 	for {
@@ -197,7 +190,6 @@ func (r *eventReader) event() (tasker.Event, error) {
 	}
 }
 
-// line reads one line and strips its end.
 func (r *eventReader) line() ([]byte, error) {
 	var line []byte
 	for {

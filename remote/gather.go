@@ -9,15 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/api/wire"
 )
 
-// gatherer sends the items of concurrent callers together. No item waits for others: an item that comes alone
-// goes out at once, and the items that arrive during a request share the next one. A second lane opens only
-// for a good number of items: with few callers it would halve the items per request, and a request costs more
-// than its items.
+// gatherer sends the items of concurrent callers together. An item that comes alone is sent immediately; items that
+// arrive during a request share the next one. A second lane opens only for many items: with few callers it would
+// halve the items per request, and a request costs more than its items.
 //
-// The server's internal/kit/coalesce has the same idea and another contract, so they are two: a gatherer weighs
-// its items, bounds the bytes of a request, halves a refused request, opens lanes by demand, and releases its
-// caller as soon as the caller's ctx ends, although the answer is unknown then. A coalesce.Group promises
-// that the outcome is known, runs the first call in its caller's goroutine, and survives a panic.
+// The server's internal/kit/coalesce differs in its contract: a gatherer weighs its items, bounds the bytes of a
+// request, halves a refused request, opens lanes by demand, and releases a caller as soon as its ctx ends, although
+// the answer is unknown then. A coalesce.Group promises that the outcome is known, runs the first call in its
+// caller's goroutine, and survives a panic.
 type gatherer[T, R any] struct {
 	ctx       context.Context // of the requests; the ctx of one caller would end them for others
 	verb      string          // the caller's intention, for errors
@@ -25,25 +24,24 @@ type gatherer[T, R any] struct {
 	weigh     func(*T) int
 	lanes     int // requests in flight, at most
 	widenAt   int // items waiting that open another lane
-	maxItems  int // of one request
+	maxItems  int
 	maxWeight int // of one request, unless a single item weighs more
 
 	mu    sync.Mutex
 	queue []*waiter[T, R]
-	busy  int // lanes in use
+	busy  int
 }
 
-// waiter is one caller with its item.
 type waiter[T, R any] struct {
 	item    T
 	result  R
 	err     error
 	done    chan struct{} // closed when result and err are set
-	settled bool          // sent, or given up
+	settled bool          // sent, or abandoned
 }
 
-// newGatherer returns a gatherer whose requests end with ctx. lanes, widenAt, maxItems and
-// maxWeight are at least 1; send must return as many results as it got items, or an error.
+// newGatherer returns a gatherer whose requests end with ctx. lanes, widenAt, maxItems and maxWeight are at least 1;
+// send must return as many results as it got items, or an error.
 func newGatherer[T, R any](
 	ctx context.Context, verb string, lanes, widenAt, maxItems, maxWeight int,
 	weigh func(*T) int, send func(context.Context, []T) ([]R, error),
@@ -54,15 +52,14 @@ func newGatherer[T, R any](
 	}
 }
 
-// do sends item and returns its answer. When ctx ends first, do returns its error at once: an unsent item is
-// then never sent, and an item in a request may still take effect.
+// do sends item and returns its answer. When ctx ends first, do returns its error immediately: an unsent item is then
+// never sent, and an item in a request may still take effect.
 func (g *gatherer[T, R]) do(ctx context.Context, item T) (R, error) {
 	var none R
 	if err := ctx.Err(); err != nil {
 		return none, fmt.Errorf("%s: %w", g.verb, err)
 	}
-	// The lock covers the decision to open a lane, so that no item is left in the queue without
-	// one.
+	// The lock covers the decision to open a lane, so that no item is left in the queue without one.
 	w := &waiter[T, R]{item: item, done: make(chan struct{})}
 	g.mu.Lock()
 	g.queue = append(g.queue, w)
@@ -99,9 +96,9 @@ func (g *gatherer[T, R]) run() {
 // regroupYields bounds how long a lane stays open for callers to return: some tens of microseconds.
 const regroupYields = 200
 
-// regroup gives the n callers just answered the moment they need to return with their next item. Without it,
-// callers in a loop fall into two groups, one in a request while the other waits, and each request carries
-// half. It yields instead of sleeping, because a sleep this short may take twenty times as long.
+// regroup gives the n callers just answered the moment they need to return with their next item. Without it, callers
+// in a loop fall into two groups, and each request carries half. It yields instead of sleeping, because so short a
+// sleep may take twenty times as long.
 func (g *gatherer[T, R]) regroup(n int) {
 	g.mu.Lock()
 	want := min(len(g.queue)+n, g.maxItems)
@@ -148,9 +145,8 @@ func (g *gatherer[T, R]) take() []*waiter[T, R] {
 	return batch
 }
 
-// deliver sends batch and answers its callers. It halves a batch that was refused whole and sends the halves,
-// because one bad item must not fail the items of other callers; the codes of such a refusal promise that
-// nothing was stored.
+// deliver sends batch and answers its callers. It sends a refused batch again in halves, because one bad item must
+// not fail those of other callers; the codes of these refusals promise that nothing was stored.
 func (g *gatherer[T, R]) deliver(batch []*waiter[T, R]) {
 	items := make([]T, len(batch))
 	for i, w := range batch {

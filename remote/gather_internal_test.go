@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/wire"
 )
 
-// lab is a gatherer of numbers whose requests the test lets through one by one.
 type lab struct {
 	g       *gatherer[int, int]
 	mu      sync.Mutex
@@ -45,7 +44,6 @@ func (l *lab) send(_ context.Context, items []int) ([]int, error) {
 	return doubled, nil
 }
 
-// call sends n in a goroutine, as its own caller, and waits until it waits.
 func (l *lab) call(ctx context.Context, n int) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -85,8 +83,7 @@ func TestGather(t *testing.T) {
 		weights             []int
 		want                []int
 	}{
-		// The first goes at once and alone; the next three wait, and open the
-		// second lane; the rest goes together.
+		// The first goes alone; the next three wait, and open the second lane; the rest goes together.
 		"Alone":         {100, 1000, []int{1}, []int{1}},
 		"TooFewToWiden": {100, 1000, []int{1, 1, 1}, []int{1, 2}},
 		"Together":      {100, 1000, []int{1, 1, 1, 1, 1, 1, 1}, []int{1, 3, 3}},
@@ -118,8 +115,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// TestGatherCallerLeaves: a caller whose ctx ends returns at once; what it had
-// not sent yet is not sent, and the others do not notice.
+// TestGatherCallerLeaves: a caller whose ctx ends returns immediately; its unsent item is never sent, and the others
+// do not notice.
 func TestGatherCallerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,8 +146,7 @@ func TestGatherCallerLeaves(t *testing.T) {
 	})
 }
 
-// TestGatherBadItem: a batch that is refused whole is sent in halves, so that
-// only the caller of the bad item sees the refusal.
+// TestGatherBadItem: a refused batch is sent in halves, so that only the caller of the bad item sees the refusal.
 func TestGatherBadItem(t *testing.T) {
 	t.Parallel()
 	const bad = 7

@@ -22,34 +22,31 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// httpBackend is a Backend over HTTP. The other files hold its methods by subject; do is
-// the way of all requests except streams. A call is retried only when it reads, because a lost
-// response does not tell whether a change was stored; the caller decides that, with an
-// idempotency key or a token.
+// httpBackend is a Backend over HTTP. The other files hold its methods by subject; do sends all requests except
+// streams. Only reads are retried, because a lost response does not tell whether a change was stored; the caller can
+// retry with an idempotency key or a token.
 type httpBackend struct {
 	// base is the address without a trailing slash; every path begins with one.
 	base string
 	opts Options
 	http http.Client
-	// ownsConns is false for a client that the caller supplied: its idle connections are then
-	// the caller's to close.
+	// ownsConns is false for a client from the caller, who then closes its idle connections.
 	ownsConns bool
 
-	// ctx ends with Close. It is the context of requests that serve several callers, because none of those
-	// callers may end them for the others.
+	// ctx ends with Close. Requests that serve several callers use it, because no single caller may end them.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	submits *gatherer[tasker.TaskRequest, tasker.TaskReceipt]
 
 	mu      sync.Mutex
-	settles map[uuid.UUID]*gatherer[protocol.StepResult, protocol.SettleAnswer] // by worker
+	settles map[uuid.UUID]*gatherer[protocol.StepResult, protocol.SettleAnswer]
 }
 
 var _ protocol.Backend = (*httpBackend)(nil)
 
-// Close ends the requests in flight; their callers get CodeUnavailable. A second Close does
-// nothing. A client supplied in Options stays usable.
+// Close ends the requests in flight; their callers get CodeUnavailable. A second Close does nothing. A client
+// supplied in Options stays usable.
 func (b *httpBackend) Close() error {
 	b.cancel(tasker.ErrClosed)
 	if b.ownsConns {
@@ -58,7 +55,6 @@ func (b *httpBackend) Close() error {
 	return nil
 }
 
-// call is one request of the backend.
 type call struct {
 	verb   string // the caller's intention, for errors: "submit tasks"
 	method string
@@ -70,15 +66,12 @@ type call struct {
 	wait   time.Duration // how long the request asks the server to wait
 }
 
-// Address is the address of the server.
 func (b *httpBackend) Address() string { return b.base }
 
-// Call sends a request of a package that adds a part of the API; see tasker.Client.
 func (b *httpBackend) Call(ctx context.Context, r tasker.Request, out any) error {
 	return b.do(ctx, call{verb: r.Verb, method: r.Method, path: r.Path, query: r.Query, body: r.Body}, out)
 }
 
-// do sends c and decodes the response into out.
 func (b *httpBackend) do(ctx context.Context, c call, out any) error {
 	body := c.raw
 	if c.body != nil {
@@ -96,8 +89,7 @@ func (b *httpBackend) do(ctx context.Context, c call, out any) error {
 
 	answer, err := b.roundTrip(limited, c, body)
 	if err != nil && c.method == http.MethodGet && limited.Err() == nil && wire.Unanswered(err) {
-		// Reading twice does no harm, and the usual reason is a connection that the server closed while it
-		// was idle.
+		// Reading twice does no harm, and the usual reason is a connection that the server closed while it was idle.
 		answer, err = b.roundTrip(limited, c, body)
 	}
 	if err != nil {
@@ -115,8 +107,8 @@ func (b *httpBackend) do(ctx context.Context, c call, out any) error {
 	return nil
 }
 
-// roundTrip returns the body of a successful response. Anything else is an error: an *Error when the server
-// answered, the transport's own when it did not.
+// roundTrip returns the body of a successful response, an *Error when the server answered otherwise, or the
+// transport's error.
 func (b *httpBackend) roundTrip(ctx context.Context, c call, body []byte) ([]byte, error) {
 	req, err := b.newRequest(ctx, c, body)
 	if err != nil {
@@ -143,7 +135,6 @@ func (b *httpBackend) roundTrip(ctx context.Context, c call, body []byte) ([]byt
 	return answer, nil
 }
 
-// newRequest returns c as an HTTP request with the headers that all requests share.
 func (b *httpBackend) newRequest(ctx context.Context, c call, body []byte) (*http.Request, error) {
 	target := b.base + c.path
 	if query := asking(ctx, c.method, c.query); len(query) > 0 {
@@ -191,8 +182,6 @@ func readLimited(resp *http.Response, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// tooLong is the error for a body over limit bytes. Its cause is ErrTooLong, so that
-// callers can tell a long response from a request that the server refused with the same code.
 func tooLong(limit int64) error {
 	e := tasker.Errorf(tasker.CodeTooLarge, "the answer is longer than %d bytes", limit)
 	e.Hint = "ask for a smaller page, or raise Options.MaxResponseBytes"
@@ -200,8 +189,8 @@ func tooLong(limit int64) error {
 	return e
 }
 
-// explain converts a failed round trip to the error of the API. ctx is the caller's: when it ended, the error
-// says so and is no *Error.
+// explain converts a failed round trip to the error of the API. If the caller's ctx ended, the error says so and is
+// no *Error.
 func (b *httpBackend) explain(ctx context.Context, c call, err error) error {
 	if !wire.Unanswered(err) {
 		return err
@@ -228,8 +217,8 @@ func (b *httpBackend) explain(ctx context.Context, c call, err error) error {
 	}
 }
 
-// pathOf joins segments to a path. It refuses a segment that HTTP would resolve or drop, so that the request
-// does not reach another route.
+// pathOf joins segments to a path. It refuses a segment that HTTP would resolve or drop, so that the request does not
+// reach another route.
 func pathOf(segments ...string) (string, error) {
 	var path strings.Builder
 	for _, s := range segments {

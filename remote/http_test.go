@@ -26,7 +26,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// dial starts a server with handler h and returns a Client of it.
 func dial(t *testing.T, h http.HandlerFunc, opts *remote.Options) *tasker.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -65,13 +64,11 @@ func TestDialRefusesAddresses(t *testing.T) {
 	}
 }
 
-// seen is what a server saw of one request.
 type seen struct {
 	method, uri, body string
 }
 
-// TestRoutes: every method of Backend asks the route it should, with what it
-// was given, and hands on what comes back.
+// TestRoutes: every method of Backend passes its arguments to its route and returns the response.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	var (
@@ -445,7 +442,7 @@ func TestConcurrentSubmits(t *testing.T) {
 	}
 }
 
-// TestSubmitReturnsWhenItsContextEnds, though the server does not answer.
+// TestSubmitReturnsWhenItsContextEnds although the server does not answer.
 func TestSubmitReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	arrived, hold := make(chan struct{}), make(chan struct{})

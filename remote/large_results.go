@@ -13,18 +13,17 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// leaseHeader is the header with the token of the lease that a call without a JSON body is about.
+// leaseHeader has the token of the lease of a call without a JSON body.
 const leaseHeader = "Tasker-Lease"
 
 // slowest is the rate, in bytes per second, at which a large result must move.
 const slowest = 256 << 10
 
-// leasePath is the path of a call about a step that a worker holds.
 func leasePath(worker, step uuid.UUID, rest string) string {
 	return "/internal/workers/" + worker.String() + "/steps/" + step.String() + "/" + rest
 }
 
-// SendLargeResult implements LargeResultBackend.
+// SendLargeResult bounds the request by the size of the content.
 func (b *httpBackend) SendLargeResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, result []byte,
 ) (*protocol.LargeResultReceipt, error) {
 	return fetch[protocol.LargeResultReceipt](ctx, b, call{verb: "send a large result", method: http.MethodPost,
@@ -32,21 +31,18 @@ func (b *httpBackend) SendLargeResult(ctx context.Context, worker uuid.UUID, lea
 		wait: time.Duration(len(result)/slowest) * time.Second})
 }
 
-// LargeParentResult implements LargeResultBackend.
 func (b *httpBackend) LargeParentResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, parent string,
 ) (io.ReadCloser, error) {
 	return b.open(ctx, call{verb: "read a large result", method: http.MethodGet, token: lease.Token,
 		path: leasePath(worker, lease.StepUUID, "parent_results/"+url.PathEscape(parent))})
 }
 
-// LargeResult implements LargeResultBackend.
 func (b *httpBackend) LargeResult(ctx context.Context, task, step uuid.UUID) (io.ReadCloser, error) {
 	return b.open(ctx, call{verb: "read a large result", method: http.MethodGet,
 		path: "/v1/tasks/" + task.String() + "/workflow_steps/" + step.String() + "/large_result"})
 }
 
-// open sends c and returns the body of a successful response as a stream, which ends with ctx, when the caller closes
-// it, or with the Backend.
+// open returns the body of a successful response as a stream, which ends with ctx, its Close, or the Backend.
 func (b *httpBackend) open(ctx context.Context, c call) (io.ReadCloser, error) {
 	bounded, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(b.ctx, cancel)
@@ -78,13 +74,13 @@ func (b *httpBackend) open(ctx context.Context, c call) (io.ReadCloser, error) {
 	return &openBody{resp.Body, end}, nil
 }
 
-// openBody is the body of a response that ends its request when it is closed.
+// openBody ends its request when it is closed.
 type openBody struct {
 	io.ReadCloser
 	end func()
 }
 
-// Close implements io.Closer.
+// Close also ends the request.
 func (o *openBody) Close() error {
 	defer o.end()
 	return o.ReadCloser.Close()

@@ -10,11 +10,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// stepsPath is the path of a task's steps.
 func stepsPath(task uuid.UUID) string { return "/v1/tasks/" + task.String() + "/workflow_steps" }
 
-// Steps implements TaskBackend. It asks for the results, which the server leaves out of a list
-// by default.
+// Steps asks for the results, which the server omits from lists by default.
 func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error) {
 	var steps []tasker.Step
 	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task),
@@ -25,13 +23,11 @@ func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]tasker.Step,
 	return steps, nil
 }
 
-// Step implements TaskBackend.
 func (b *httpBackend) Step(ctx context.Context, task, step uuid.UUID) (*tasker.Step, error) {
 	return fetch[tasker.Step](ctx, b, call{verb: "get step", method: http.MethodGet,
 		path: stepsPath(task) + "/" + step.String()})
 }
 
-// StepLogs implements TaskBackend.
 func (b *httpBackend) StepLogs(ctx context.Context, task, step uuid.UUID) ([]tasker.AttemptLog, error) {
 	var logs []tasker.AttemptLog
 	err := b.do(ctx, call{verb: "list logs", method: http.MethodGet,
@@ -42,8 +38,7 @@ func (b *httpBackend) StepLogs(ctx context.Context, task, step uuid.UUID) ([]tas
 	return logs, nil
 }
 
-// ActOnStep implements TaskBackend. It is never retried here: an act that was lost on the way
-// may have been done.
+// ActOnStep is never retried: an act whose response was lost may have been done.
 func (b *httpBackend) ActOnStep(ctx context.Context, task, step uuid.UUID, act tasker.StepAction,
 ) (*tasker.Step, error) {
 	return fetch[tasker.Step](ctx, b, call{

@@ -55,7 +55,6 @@ func (b *httpBackend) beginStream(ctx context.Context, c call, contentType strin
 	return nil, e
 }
 
-// streamBody is the body of a response that arrives over a long time.
 type streamBody struct {
 	io.ReadCloser
 	cancel   func()
@@ -63,7 +62,6 @@ type streamBody struct {
 	patience time.Duration
 }
 
-// Read implements io.Reader.
 func (s *streamBody) Read(p []byte) (int, error) {
 	s.timer.Reset(s.patience)
 	n, err := s.ReadCloser.Read(p)
@@ -71,7 +69,6 @@ func (s *streamBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (s *streamBody) Close() error {
 	s.timer.Stop()
 	err := s.ReadCloser.Close()

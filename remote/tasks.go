@@ -21,8 +21,7 @@ const (
 	gatherWiden = 64 // waiting items that justify a second request in flight
 )
 
-// taskWeight estimates the bytes of a task in a request: its context, and an allowance for all
-// other fields.
+// taskWeight estimates the bytes of a task in a request: its context, and an allowance for all other fields.
 func taskWeight(t *tasker.TaskRequest) int { return len(t.Context) + 256 }
 
 // SubmitTasks gathers a single task with those of other callers, and sends several tasks as one request.
@@ -35,15 +34,14 @@ func (b *httpBackend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest)
 		return nil, err
 	}
 	if receipt.Error != nil && !req.ItemErrors {
-		// A gathered task has its own receipt on the wire. This caller asked to refuse the whole
-		// request, and its task is the whole.
+		// A gathered task has its own receipt. This caller asked to refuse the whole request, which is this task.
 		return nil, receipt.Error
 	}
 	return []tasker.TaskReceipt{receipt}, nil
 }
 
-// submit sends tasks as one request. It converts the pauses that the server advises for single
-// items, which travel in the body because an item has no header.
+// submit converts the pauses that the server advises for items, which travel in the body because an item has no
+// header.
 func (b *httpBackend) submit(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
 	var out struct {
 		Results []tasker.TaskReceipt `json:"results"`
@@ -64,7 +62,6 @@ func (b *httpBackend) submit(ctx context.Context, req tasker.SubmitRequest) ([]t
 	return out.Results, nil
 }
 
-// submitBatch sends tasks of several callers as one request.
 func (b *httpBackend) submitBatch(ctx context.Context, tasks []tasker.TaskRequest) ([]tasker.TaskReceipt, error) {
 	receipts, err := b.submit(ctx, tasker.SubmitRequest{Tasks: tasks, ItemErrors: true})
 	for i := range receipts {
@@ -73,8 +70,8 @@ func (b *httpBackend) submitBatch(ctx context.Context, tasks []tasker.TaskReques
 	return receipts, err
 }
 
-// relocate rewrites the pointers in the error of the i-th gathered task to those of its caller's request,
-// which has one task.
+// relocate rewrites the pointers in the error of the i-th gathered task to those of its caller's request, which has
+// one task.
 func relocate(e *tasker.Error, i int) {
 	if e == nil || i == 0 {
 		return
@@ -84,8 +81,6 @@ func relocate(e *tasker.Error, i int) {
 	}
 }
 
-// Task implements TaskBackend. The server cuts a wait longer than its limit; the caller then gets a task that
-// is not settled and can ask again.
 func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
 	c := call{verb: "get task", method: http.MethodGet, path: "/v1/tasks/" + id.String()}
 	if wait > 0 {
@@ -95,7 +90,6 @@ func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration
 	return fetch[tasker.Task](ctx, b, c)
 }
 
-// Tasks implements TaskBackend.
 func (b *httpBackend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskPage, error) {
 	q := query.Values{}
 	for _, s := range f.States {
@@ -119,28 +113,24 @@ func (b *httpBackend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.T
 		query: url.Values(q)})
 }
 
-// TaskHistory implements TaskBackend.
 func (b *httpBackend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
 	return fetch[tasker.TaskHistory](ctx, b, call{verb: "get task history", method: http.MethodGet,
 		path: "/v1/tasks/" + id.String() + "/history"})
 }
 
-// ExplainTask implements TaskBackend.
 func (b *httpBackend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explanation, error) {
 	return fetch[tasker.Explanation](ctx, b, call{verb: "explain task", method: http.MethodGet,
 		path: "/v1/tasks/" + id.String() + "/explain"})
 }
 
-// EditContext implements TaskBackend. ExpectedVersion makes a repeated edit safe: the second is
-// refused.
+// EditContext is safe to repeat with ExpectedVersion: the second edit is refused.
 func (b *httpBackend) EditContext(ctx context.Context, id uuid.UUID, req tasker.EditContextRequest,
 ) (*tasker.EditedContext, error) {
 	return fetch[tasker.EditedContext](ctx, b, call{verb: "edit context", method: http.MethodPatch,
 		path: "/v1/tasks/" + id.String() + "/context", body: req})
 }
 
-// CancelTasks implements TaskBackend. To cancel twice is safe: the second receipt carries
-// CodeWrongState.
+// CancelTasks is safe to repeat: the second receipt carries CodeWrongState.
 func (b *httpBackend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	var out struct {
 		Results []tasker.TaskReceipt `json:"results"`
@@ -155,7 +145,6 @@ func (b *httpBackend) CancelTasks(ctx context.Context, req tasker.CancelRequest)
 	return out.Results, nil
 }
 
-// fetch sends c and returns the response as a T.
 func fetch[T any](ctx context.Context, b *httpBackend, c call) (*T, error) {
 	out := new(T)
 	if err := b.do(ctx, c, out); err != nil {

@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// RegisterTemplate implements TemplateBackend. To register the same content twice is safe.
+// RegisterTemplate is safe to repeat with the same content.
 func (b *httpBackend) RegisterTemplate(ctx context.Context, src tasker.TemplateSource) (*tasker.Template, error) {
 	return fetch[tasker.Template](ctx, b, call{verb: "register template", method: http.MethodPost, path: "/v1/templates",
 		body: src})
 }
 
-// Templates implements TemplateBackend.
 func (b *httpBackend) Templates(ctx context.Context, f tasker.TemplateFilter) (*tasker.TemplatePage, error) {
 	q := query.Values{}
 	q.Set("namespace_name", f.Namespace)
@@ -27,7 +26,6 @@ func (b *httpBackend) Templates(ctx context.Context, f tasker.TemplateFilter) (*
 	})
 }
 
-// Template implements TemplateBackend.
 func (b *httpBackend) Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error) {
 	if namespace == "" {
 		namespace = "default" // a path cannot omit a segment

@@ -13,13 +13,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// workerPath is the path of a call by or about one worker.
 func workerPath(id uuid.UUID, verb string) string {
 	return "/internal/workers/" + id.String() + "/" + verb
 }
 
-// RegisterWorker implements WorkerBackend. After a lost response the server keeps a worker that
-// nobody uses, until it is declared dead.
+// RegisterWorker may leave an unused worker after a lost response, until the server declares it dead.
 func (b *httpBackend) RegisterWorker(ctx context.Context, reg protocol.WorkerRegistration,
 ) (*protocol.RegisteredWorker, error) {
 	return fetch[protocol.RegisteredWorker](ctx, b, call{
@@ -27,7 +25,6 @@ func (b *httpBackend) RegisterWorker(ctx context.Context, reg protocol.WorkerReg
 	})
 }
 
-// Workers implements WorkerBackend. It reads all pages.
 func (b *httpBackend) Workers(ctx context.Context) ([]protocol.WorkerInfo, error) {
 	var all []protocol.WorkerInfo
 	q := query.Values{}
@@ -49,13 +46,12 @@ func (b *httpBackend) Workers(ctx context.Context) ([]protocol.WorkerInfo, error
 	}
 }
 
-// Worker implements WorkerBackend.
 func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
 	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet,
 		path: "/internal/workers/" + id.String()})
 }
 
-// actBody is the body of an act on a worker; each act has another name for the actor.
+// actBody names the actor; each act has another name for it.
 func actBody(act protocol.WorkerAct, actor string) map[string]any {
 	body := map[string]any{}
 	if act.By != "" {
@@ -70,26 +66,22 @@ func actBody(act protocol.WorkerAct, actor string) map[string]any {
 	return body
 }
 
-// ResumeWorker implements WorkerBackend.
 func (b *httpBackend) ResumeWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost,
 		path: workerPath(act.WorkerID, "resume"), body: actBody(act, "resumed_by")})
 }
 
-// CordonWorker implements WorkerBackend.
 func (b *httpBackend) CordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "cordon worker", method: http.MethodPost,
 		path: workerPath(act.WorkerID, "cordon"), body: actBody(act, "cordoned_by")})
 }
 
-// UncordonWorker implements WorkerBackend.
 func (b *httpBackend) UncordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "uncordon worker", method: http.MethodPost,
 		path: workerPath(act.WorkerID, "uncordon"), body: actBody(act, "uncordoned_by")})
 }
 
-// Poll implements WorkerBackend. Its time limit is RequestTimeout after the end of the
-// requested wait.
+// Poll may take RequestTimeout longer than the requested wait.
 func (b *httpBackend) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	return fetch[protocol.PollResponse](ctx, b, call{
 		verb: "poll", method: http.MethodPost, path: workerPath(req.WorkerID, "poll"), body: req,
@@ -97,7 +89,6 @@ func (b *httpBackend) Poll(ctx context.Context, req protocol.PollRequest) (*prot
 	})
 }
 
-// Start implements WorkerBackend.
 func (b *httpBackend) Start(ctx context.Context, req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 	var out struct {
 		Leases []protocol.LeaseAnswer `json:"leases"`
@@ -112,21 +103,18 @@ func (b *httpBackend) Start(ctx context.Context, req protocol.StartRequest) ([]p
 	return out.Leases, nil
 }
 
-// Progress implements WorkerBackend.
 func (b *httpBackend) Progress(ctx context.Context, report protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
 	return fetch[protocol.LeaseAnswer](ctx, b, call{
 		verb: "report progress", method: http.MethodPost, path: workerPath(report.WorkerID, "progress"), body: report,
 	})
 }
 
-// Heartbeat implements WorkerBackend.
 func (b *httpBackend) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 	return fetch[protocol.HeartbeatResponse](ctx, b, call{
 		verb: "heartbeat", method: http.MethodPost, path: workerPath(beat.WorkerID, "heartbeat"), body: beat,
 	})
 }
 
-// Drain implements WorkerBackend.
 func (b *httpBackend) Drain(ctx context.Context, act protocol.WorkerAct) (*protocol.DrainResponse, error) {
 	resp, err := fetch[protocol.DrainResponse](ctx, b, call{
 		verb: "drain worker", method: http.MethodPost, path: workerPath(act.WorkerID, "drain"), body: actBody(act,
@@ -140,8 +128,7 @@ func (b *httpBackend) Drain(ctx context.Context, act protocol.WorkerAct) (*proto
 	return resp, err
 }
 
-// Settle gathers a single result with those of the worker's other callers, and sends several results as one
-// request.
+// Settle gathers a single result with those of the worker's other callers, and sends several results as one request.
 func (b *httpBackend) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	if len(req.Results) != 1 {
 		return b.settle(ctx, req)
@@ -153,7 +140,6 @@ func (b *httpBackend) Settle(ctx context.Context, req protocol.SettleRequest) ([
 	return []protocol.SettleAnswer{answer}, nil
 }
 
-// settle sends results as one request.
 func (b *httpBackend) settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	var out struct {
 		Results []protocol.SettleAnswer `json:"results"`
@@ -169,8 +155,8 @@ func (b *httpBackend) settle(ctx context.Context, req protocol.SettleRequest) ([
 	return out.Results, nil
 }
 
-// settlesOf returns the gatherer of one worker. The worker's ID is part of the path, so results of two
-// workers cannot share a request.
+// settlesOf returns the gatherer of one worker, whose ID is part of the path: results of two workers cannot share a
+// request.
 func (b *httpBackend) settlesOf(worker uuid.UUID) *gatherer[protocol.StepResult, protocol.SettleAnswer] {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,24 +5,21 @@ import (
 	"time"
 )
 
-// batchTime bounds how long settling and fetching wait for the steps of the last poll to end
-// together. It is the latency that a worker may add to a step, so it stays far below the cost
-// of a typical round trip.
+// batchTime bounds how long settling and fetching wait for the other steps of the last poll. It is latency that a
+// worker may add to a step, so it is far below a typical round trip.
 const batchTime = time.Millisecond
 
-// stepBatch is the batch of steps from one poll, or from two that returned together, when it fills a good part of
-// the slots. Short steps in it end within moments of each other, and each report or poll costs the server a
-// transaction; so the first to end wait a little for the others. Otherwise the steps fall into two halves,
-// one being fetched while the other is reported, and each transaction carries half. A few steps on a worker
-// with free slots make no batch and wait for no other.
+// stepBatch is the batch of steps from one poll, or from two that returned together, if it fills a good part of the
+// slots. Short steps of a batch end within moments of each other, and each report or poll costs a transaction. So the
+// first to end wait a little for the others; otherwise each transaction carries half of them. A few steps on a worker
+// with free slots are no batch.
 type stepBatch struct {
 	no      int
 	running int       // handlers of the batch that have not returned
 	until   time.Time // afterwards nothing waits for the batch
 }
 
-// beginBatch records n accepted steps. Those of two polls that return together are one batch. The caller holds
-// mu.
+// beginBatch records n accepted steps. Two polls that return together form one batch. The caller holds mu.
 func (s *session) beginBatch(n int, now time.Time) {
 	if s.lastBatch.running > 0 && now.Before(s.lastBatch.until) && !s.draining {
 		s.lastBatch.running += n
@@ -34,7 +31,7 @@ func (s *session) beginBatch(n int, now time.Time) {
 	}
 }
 
-// leaveBatch records that the handler of job has returned. The caller holds mu.
+// leaveBatch records the return of job's handler. The caller holds mu.
 func (s *session) leaveBatch(job *Job) {
 	if job.batch != s.lastBatch.no || s.lastBatch.running == 0 {
 		return
@@ -45,8 +42,7 @@ func (s *session) leaveBatch(job *Job) {
 	}
 }
 
-// awaitBatch blocks while steps of the last batch may be about to end. wake is the signal of the calling part;
-// awaitBatch may consume it.
+// awaitBatch blocks while steps of the last batch may be about to end. It may consume wake, the caller's signal.
 func (s *session) awaitBatch(ctx context.Context, wake signal) {
 	var timer *time.Timer
 	for ctx.Err() == nil {

@@ -9,11 +9,9 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// defaultBeat is the interval when neither the server nor the options set one. It is the
-// server's own default.
+// defaultBeat applies if neither the server nor the options set an interval. It is the server's default.
 const defaultBeat = 30 * time.Second
 
-// beatLoop sends heartbeats until ctx ends.
 func (s *session) beatLoop(ctx context.Context) {
 	var pause backoff.Pauses
 	for backoff.SleepOr(ctx, s.beatInterval(), s.beatWake) {
@@ -21,7 +19,7 @@ func (s *session) beatLoop(ctx context.Context) {
 			err := s.beat(ctx)
 			if err == nil {
 				pause = backoff.Pauses{}
-				s.beatWake.clear() // this beat answers the signal
+				s.beatWake.clear()
 				break
 			}
 			if ctx.Err() != nil {
@@ -55,8 +53,8 @@ func (s *session) beatInterval() time.Duration {
 	return d
 }
 
-// beat sends one heartbeat. It names every lease that the worker holds, and sends an empty list when there is
-// none: a worker must not renew the lease of a step whose assignment never reached it.
+// beat names every lease that the worker holds, and sends an empty list if there is none: a worker must not renew the
+// lease of a step whose assignment never reached it.
 func (s *session) beat(ctx context.Context) error {
 	beat, jobs := s.pulse()
 	ctx, cancel := context.WithTimeout(ctx, s.beatInterval())
@@ -79,7 +77,6 @@ func (s *session) beat(ctx context.Context) error {
 	return nil
 }
 
-// pulse returns the next heartbeat, and the jobs whose leases it names, for renew.
 func (s *session) pulse() (protocol.Heartbeat, []*Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// BenchmarkWorker measures what the worker itself costs per step, on a Backend
-// that costs nothing.
+// BenchmarkWorker measures the cost of the worker per step, on a Backend that costs nothing.
 func BenchmarkWorker(b *testing.B) {
 	for _, concurrency := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(concurrency), func(b *testing.B) {

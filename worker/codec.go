@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
-// decodeInput decodes what a handler gets. The error is a failure of the worker, not of the step: another worker may
-// have what this one lacks.
+// decodeInput decodes a handler's input. An error is a failure of the worker, not of the step: another worker may
+// have the missing key or codec.
 func (s *session) decodeInput(job *Job) error {
 	if s.codec == nil {
 		return nil
@@ -35,7 +35,6 @@ func (s *session) decodeInput(job *Job) error {
 	return nil
 }
 
-// decodeParent decodes the result of a parent.
 func (s *session) decodeParent(job *Job, name string, raw json.RawMessage) (json.RawMessage, error) {
 	return s.decode(job, raw, "/parent_results/"+pointer.Escape(name), "the result of "+name)
 }
@@ -54,7 +53,6 @@ func (s *session) decode(job *Job, doc json.RawMessage, root, what string) (json
 // encodeTime bounds the encoding of a result whose handler has ended.
 const encodeTime = 10 * time.Second
 
-// encodeResult returns what a handler returned as JSON, encoded.
 func (s *session) encodeResult(job *Job, out any) (json.RawMessage, error) {
 	raw, err := encodeResult(out)
 	if err != nil || s.codec == nil {
@@ -74,10 +72,8 @@ func (s *session) encodeResult(job *Job, out any) (json.RawMessage, error) {
 		Failure: tasker.Failure{Type: "codec", Code: codeCodec, Message: err.Error(), Class: tasker.ClassWorker}, cause: err})
 }
 
-// codeCodec is the code of a failure of an attempt whose worker cannot decode its input, or encode its result.
 const codeCodec = "CODEC"
 
-// undecoded is the failure of a step whose input cannot be decoded.
 func undecoded(err error, root, what string) error {
 	details := map[string]string{"pointer": root}
 	var which *tasker.DecodeError

@@ -14,22 +14,21 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// deliveries are what a Transport has delivered. session.mu guards it.
+// deliveries are guarded by session.mu.
 type deliveries struct {
 	waiting []waitingStep
 	// stop ends the current Receive; nil: none has begun.
 	stop context.CancelFunc
-	// closed is set when nobody reports results any more: a delivery goes back to its queue.
+	// closed is set when nobody reports results any more: a delivery returns to its queue.
 	closed bool
 }
 
-// waitingStep is a delivered step that the server has not been asked to start. Its message stays unacknowledged.
+// waitingStep is a delivered step whose start the server has not been asked for. Its message stays unacknowledged.
 type waitingStep struct {
 	Delivery
-	worker uuid.UUID // the registration that it was sent to
+	worker uuid.UUID
 }
 
-// registrationTransport is the transport in the registration; "" without a Transport.
 func (o *Options) registrationTransport() string {
 	if o.Transport == nil {
 		return ""
@@ -37,7 +36,7 @@ func (o *Options) registrationTransport() string {
 	return o.Transport.Name()
 }
 
-// checkQueue returns an error for a server that gave the worker no queue for its transport.
+// checkQueue returns an error if the server assigned no queue to the worker's transport.
 func (s *session) checkQueue(self *protocol.RegisteredWorker) error {
 	if s.opts.Transport == nil || self.Queue != "" {
 		return nil
@@ -45,7 +44,6 @@ func (s *session) checkQueue(self *protocol.RegisteredWorker) error {
 	return tasker.Errorf(tasker.CodeInvalid, "the server sends no steps over %s", s.opts.Transport.Name())
 }
 
-// receiveLoop keeps one Receive running until ctx ends: for a new registration, a new one.
 func (s *session) receiveLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.mu.Lock()
@@ -61,7 +59,6 @@ func (s *session) receiveLoop(ctx context.Context) {
 	}
 }
 
-// deliver takes one delivery over.
 func (s *session) deliver(d waitingStep) {
 	var lost *Job
 	defer func() { lost.lose() }()
@@ -69,14 +66,14 @@ func (s *session) deliver(d waitingStep) {
 	defer s.mu.Unlock()
 	switch i := slices.IndexFunc(s.deliveries.waiting, d.sameLease); {
 	case d.worker != s.self.WorkerID:
-		// The server has forgotten that registration, and with it the lease.
+		// The server has forgotten that registration and its leases.
 		d.Ack()
 	case s.deliveries.closed:
 		d.Release()
 	case s.draining:
 		lost = s.giveBack(d)
 	case i >= 0:
-		// The connection was lost, and the message with it; the broker knows only the new delivery.
+		// The connection was lost with the message; the broker accepts answers to the new delivery only.
 		s.deliveries.waiting[i] = d
 	default:
 		s.deliveries.waiting = append(s.deliveries.waiting, d)
@@ -84,13 +81,12 @@ func (s *session) deliver(d waitingStep) {
 	}
 }
 
-// sameLease reports whether two deliveries are about one lease.
 func (d *waitingStep) sameLease(other waitingStep) bool {
 	return d.Assignment.StepUUID == other.Assignment.StepUUID && d.Assignment.Token == other.Assignment.Token
 }
 
-// moveDeliveries ends the receipt from the queue of an earlier registration. Its deliveries are over: the server that
-// does not know the worker has given its steps to others.
+// moveDeliveries ends the receipt from an earlier registration's queue and drops its deliveries: the server has
+// assigned their steps to others.
 func (s *session) moveDeliveries() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,14 +137,14 @@ func (s *session) awaitDeliveries(ctx context.Context) ([]waitingStep, bool) {
 		}
 		select {
 		case <-s.fetchWake:
-			runtime.Gosched() // deliveries that are about to come share the request
+			runtime.Gosched() // imminent deliveries share the request
 		case <-ctx.Done():
 		}
 	}
 	return nil, false
 }
 
-// takeDeliveries removes up to as many delivered steps as there is room for. It acknowledges those that run already.
+// takeDeliveries takes as many delivered steps as there is room for, and acknowledges those that already run.
 func (s *session) takeDeliveries() []waitingStep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,8 +159,8 @@ func (s *session) takeDeliveries() []waitingStep {
 	return batch
 }
 
-// holds acknowledges a delivery of a lease that the worker has started already, and reports whether it is one. The
-// caller holds mu.
+// holds acknowledges a delivery whose lease the worker has already started, and reports whether it is one. The caller
+// holds mu.
 func (s *session) holds(d waitingStep) bool {
 	job := s.held[d.Assignment.StepUUID]
 	if job == nil || job.Token != d.Assignment.Token {
@@ -174,8 +170,8 @@ func (s *session) holds(d waitingStep) bool {
 	return true
 }
 
-// start asks the server to start the steps of batch, and runs those that the worker holds. After an error, the
-// deliveries wait again: no step runs before the server has answered that it is held.
+// start asks the server to start batch, and runs the steps that the worker holds. After an error the deliveries wait
+// again: no step runs before the server confirms its lease.
 func (s *session) start(ctx context.Context, batch []waitingStep) error {
 	refs := make([]protocol.LeaseRef, len(batch))
 	for i := range batch {
@@ -208,8 +204,7 @@ func (s *session) start(ctx context.Context, batch []waitingStep) error {
 	return err
 }
 
-// waitAgain puts batch back before the deliveries that came meanwhile, unless one of them is a newer delivery of the
-// same message.
+// waitAgain puts batch before the deliveries that came meanwhile, except where one of them repeats the message.
 func (s *session) waitAgain(batch []waitingStep) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +221,6 @@ func (s *session) waitAgain(batch []waitingStep) {
 	s.deliveries.waiting = append(s.deliveries.waiting, newer...)
 }
 
-// started runs the steps that the server answered to be held, and acknowledges the messages of all.
 func (s *session) started(ctx context.Context, batch []waitingStep, answers []protocol.LeaseAnswer) {
 	held := make([]protocol.Assignment, 0, len(batch))
 	for i := range answers {
@@ -248,8 +242,8 @@ func (s *session) started(ctx context.Context, batch []waitingStep, answers []pr
 	}
 }
 
-// leaveIntake gives back the delivered steps that have not started, and those that still come. The server hears first
-// that the worker is leaving, or it would send the worker the same steps again.
+// leaveIntake returns the delivered steps that have not started, and later ones. It first tells the server that the
+// worker is leaving, which would otherwise send the same steps again.
 func (s *session) leaveIntake(life context.Context) {
 	s.mu.Lock()
 	s.draining = true
@@ -271,17 +265,17 @@ func (s *session) leaveIntake(life context.Context) {
 	}
 }
 
-// leaveGrace bounds how long a stopping worker waits until the server has heard of it.
+// leaveGrace bounds the time in which a stopping worker tells the server that it leaves.
 const leaveGrace = 2 * time.Second
 
-// giveBack returns an unstarted step to the server; its message is acknowledged when the server has it. It returns the
-// job that held the step under an earlier lease, if there is one, which the caller must lose. The caller holds mu.
+// giveBack returns an unstarted step to the server and then acknowledges its message. It returns the job of an
+// earlier lease of the step, which the caller must lose, or nil. The caller holds mu.
 func (s *session) giveBack(d waitingStep) *Job {
 	if s.holds(d) {
 		return nil
 	}
 	job := s.newJob(&d.Assignment, time.Now())
-	job.cancel(nil) // no handler runs
+	job.cancel(nil)
 	job.message = &d.Delivery
 	old := s.held[job.StepUUID]
 	if old != nil {
@@ -292,14 +286,13 @@ func (s *session) giveBack(d waitingStep) *Job {
 	return old
 }
 
-// lose ends the context of a job whose lease expired unnoticed; nil is none.
 func (j *Job) lose() {
 	if j != nil {
 		j.cancel(ErrLeaseLost)
 	}
 }
 
-// closeIntake releases the deliveries whose steps could not be given back, and those that still come.
+// closeIntake releases deliveries whose steps could not be returned, and later ones.
 func (s *session) closeIntake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -309,7 +302,7 @@ func (s *session) closeIntake() {
 	}
 }
 
-// ackMessage acknowledges the message that brought the job, if that has no answer yet. The caller holds mu.
+// ackMessage acknowledges the message of the job, unless it has an answer. The caller holds mu.
 func (j *Job) ackMessage() {
 	if d := j.message; d != nil {
 		j.message = nil

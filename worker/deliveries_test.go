@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// over makes a worker on f that gets its steps from tr. Its handler "go" returns at once, and "hold" when its context
-// ends or release is closed.
+// over makes a worker with a Transport. Its handler "go" returns immediately, "hold" with its context or release.
 func over(f *fake, tr worker.Transport, concurrency int, release <-chan struct{}) (*worker.Worker, *atomic.Int64) {
 	w := newWorker(f, worker.Options{Transport: tr, Concurrency: concurrency})
 	ran := new(atomic.Int64)
@@ -86,7 +85,7 @@ func TestTransportRunsWhatIsHeld(t *testing.T) {
 	})
 }
 
-// TestTransportKeepsRoom: no more steps run than there are slots, and those that wait share a request.
+// TestTransportKeepsRoom: no more steps run than there are slots, and waiting steps share a request.
 func TestTransportKeepsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,7 +149,7 @@ func TestTransportWaitsForTheServer(t *testing.T) {
 			t.Errorf("the message that came twice was answered %v", got)
 		}
 		tr.mu.Lock()
-		tr.open = 0 // of the delivery that the connection took with it
+		tr.open = 0
 		tr.mu.Unlock()
 		if err := r.stop(); err != nil {
 			t.Error(err)
@@ -158,7 +157,7 @@ func TestTransportWaitsForTheServer(t *testing.T) {
 	})
 }
 
-// TestTransportDeliversAgain: a message of a step that runs here is acknowledged, and the step runs once.
+// TestTransportDeliversAgain: a repeated message of a running step is acknowledged, and the step runs once.
 func TestTransportDeliversAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,8 +183,7 @@ func TestTransportDeliversAgain(t *testing.T) {
 	})
 }
 
-// TestTransportAfterForgottenRegistration: the worker receives from the queue of its new registration, and does not
-// start what came to the old one.
+// TestTransportAfterForgottenRegistration: the worker receives from its new queue only.
 func TestTransportAfterForgottenRegistration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,7 +217,7 @@ func TestTransportAfterForgottenRegistration(t *testing.T) {
 	})
 }
 
-// TestTransportDrains: a stopping worker says so first, gives back what it has not started, and finishes the rest.
+// TestTransportDrains: a stopping worker first tells the server, returns unstarted steps, and finishes the rest.
 func TestTransportDrains(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,13 +235,12 @@ func TestTransportDrains(t *testing.T) {
 		tr.send(sent("hold", "runs"), sent("hold", "waits"))
 		synctest.Wait()
 		r.cancel()
-		time.Sleep(2 * time.Millisecond) // for a moment the worker waits for the others of the batch
+		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
 		if got := f.results(); len(got) != 1 || got[0].Token != "waits" || got[0].Status != protocol.ResultReleased {
 			t.Errorf("results %+v, want the waiting step released at once", got)
 		}
 		wantAnswers(t, tr, "waits", "ack")
-		// What was on its way when the worker stopped comes back too.
 		tr.send(sent("hold", "comes late"))
 		synctest.Wait()
 		wantAnswers(t, tr, "comes late", "ack")

@@ -8,15 +8,15 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// drain ends the session: it waits for the handlers, ends their contexts, and then abandons them. life keeps
-// settling and heartbeats running meanwhile. Results that no server accepts are given up after DrainTimeout.
+// drain waits for the handlers, ends their contexts, and then abandons them. life keeps settling and heartbeats
+// running meanwhile. After DrainTimeout drain drops results that no server accepts.
 func (s *session) drain(life context.Context) error {
 	end := time.Now().Add(s.opts.DrainTimeout)
 	abort := s.opts.Abort
 	s.mu.Lock()
 	s.draining = true
 	s.mu.Unlock()
-	s.settleAgain.send() // the pause may exceed the remaining time
+	s.settleAgain.send()
 
 	left := 0
 	if !s.await(max(s.opts.DrainTimeout, 0), s.noneRunning, abort) {
@@ -28,8 +28,8 @@ func (s *session) drain(life context.Context) error {
 	settled := s.await(time.Until(end)-settleGrace, s.noneUnreported, abort) ||
 		s.await(settleGrace, s.noneUnreported, nil)
 
-	// The server gives the steps that it still assigns to this worker to others: those of abandoned handlers,
-	// and of a poll that ended before its answer.
+	// The server reassigns the steps of this worker that remain: those of abandoned handlers, and of a poll that
+	// ended before its answer.
 	ctx, cancel := context.WithTimeout(life, drainGrace)
 	defer cancel()
 	if _, err := s.backend.Drain(ctx, protocol.WorkerAct{WorkerID: s.me().WorkerID, Final: true}); err != nil {
@@ -48,8 +48,8 @@ func (s *session) drain(life context.Context) error {
 	return nil
 }
 
-// await waits for done, which it calls with mu held, for up to d and until abort is closed. It reports whether done
-// became true.
+// await waits up to d for done, which it calls with mu held, or until abort is closed. It reports whether done became
+// true.
 func (s *session) await(d time.Duration, done func() bool, abort <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -70,13 +70,11 @@ func (s *session) await(d time.Duration, done func() bool, abort <-chan struct{}
 	}
 }
 
-// noneRunning reports whether every handler has returned. The caller holds mu.
 func (s *session) noneRunning() bool { return s.running == 0 }
 
-// noneUnreported reports whether every result is accepted or given up. The caller holds mu.
+// noneUnreported reports whether every result is accepted or dropped. The caller holds mu.
 func (s *session) noneUnreported() bool { return len(s.done.list)+s.settling == 0 }
 
-// stopAll ends the contexts of the running handlers.
 func (s *session) stopAll() {
 	s.mu.Lock()
 	var running []*Job
@@ -91,7 +89,6 @@ func (s *session) stopAll() {
 	}
 }
 
-// leave abandons the handlers that do not return, and counts them.
 func (s *session) leave() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -137,8 +137,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestDrainReleasesStrays: steps that were handed out while the poll was being
-// ended are given back, not run.
+// TestDrainReleasesStrays: steps assigned while the poll was ending are returned, not run.
 func TestDrainReleasesStrays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -157,7 +156,7 @@ func TestDrainReleasesStrays(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		res := f.results()
-		if len(res) != 4 { // two polls were outstanding
+		if len(res) != 4 {
 			t.Errorf("%d results, want two for each of two polls", len(res))
 		}
 		for _, r := range res {
@@ -181,7 +180,7 @@ func TestServerAsksToDrain(t *testing.T) {
 				if first.CompareAndSwap(false, true) {
 					return &protocol.PollResponse{Steps: []protocol.Assignment{step("noop")}, ShouldDrain: true}, nil
 				}
-				<-ctx.Done() // the worker ends this one itself
+				<-ctx.Done()
 				return nil, ctx.Err()
 			}
 			begun := time.Now()
@@ -215,7 +214,7 @@ func TestServerAsksToDrain(t *testing.T) {
 	})
 }
 
-// TestAbort: a channel that is closed ends the time that handlers have to finish, and their steps are released.
+// TestAbort: closing the channel ends the time of handlers, and their steps are released.
 func TestAbort(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"Before": true, "While": false} {

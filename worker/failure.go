@@ -18,8 +18,7 @@ const (
 	maxFailureBody    = 8 << 10
 )
 
-// NonRetryable marks err as final: the step fails for good, whatever attempts are left. It returns nil for
-// nil.
+// NonRetryable makes err final: the step fails whatever attempts are left. It returns nil for nil.
 func NonRetryable(err error) error {
 	if err == nil {
 		return nil
@@ -27,9 +26,9 @@ func NonRetryable(err error) error {
 	return &permanentError{err}
 }
 
-// WithClass sets the class of err, which decides how often the step is retried. It returns nil
-// for a nil err. A class that the server does not know is dropped. Without a class the server
-// derives one from the failure's code and type; what they do not tell is transient.
+// WithClass sets the class of err, which decides how often the step is retried. It returns nil for a nil err. The
+// server drops a class that it does not define. Without a class it derives one from the code and type of the failure;
+// transient is the default.
 func WithClass(c tasker.FailureClass, err error) error {
 	if err == nil {
 		return nil
@@ -37,9 +36,8 @@ func WithClass(c tasker.FailureClass, err error) error {
 	return &classError{err, c}
 }
 
-// RetryAfter fails the attempt with err and delays the next attempt by at least d. Use it for a
-// Retry-After header. It returns nil for a nil err. A negative d counts as 0. The step's own
-// back-off applies if it is longer.
+// RetryAfter fails the attempt with err and delays the next attempt by at least d, as for a Retry-After header. It
+// returns nil for a nil err. A negative d counts as 0. The step's back-off applies if it is longer.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -47,19 +45,18 @@ func RetryAfter(d time.Duration, err error) error {
 	return &laterError{err, d}
 }
 
-// Snooze returns the step to the queue, to run again after d. It charges no attempt, so that a handler can wait for an
-// outside condition: up to 10,000 times in a row, unless the server is configured otherwise. A negative d counts as 0.
-// The deadline of the task still applies.
+// Snooze returns the step to the queue, to run again after d. It charges no attempt, so that a handler can wait for
+// an outside condition: up to 10,000 times in a row by default. A negative d counts as 0. The deadline of the task
+// still applies.
 func Snooze(d time.Duration) error { return &snoozeError{d} }
 
-// permanentError marks an error as final. Like the two types below it is transparent: its text
-// is that of the marked error, and errors.Is and errors.As see through it.
+// permanentError marks an error as final. Like the next two types it keeps the text, and errors.Is and errors.As see
+// through it.
 type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
-// laterError carries the earliest time of the next attempt, relative to the end of this one.
 type laterError struct {
 	err   error
 	after time.Duration
@@ -68,7 +65,6 @@ type laterError struct {
 func (e *laterError) Error() string { return e.err.Error() }
 func (e *laterError) Unwrap() error { return e.err }
 
-// classError carries the class of a failure.
 type classError struct {
 	err   error
 	class tasker.FailureClass
@@ -77,12 +73,11 @@ type classError struct {
 func (e *classError) Error() string { return e.err.Error() }
 func (e *classError) Unwrap() error { return e.err }
 
-// snoozeError asks for another run later. It wraps nothing, because it is no failure.
+// snoozeError wraps nothing, because it is no failure.
 type snoozeError struct{ after time.Duration }
 
 func (e *snoozeError) Error() string { return "snooze for " + e.after.String() }
 
-// panicError is the panic of a handler.
 type panicError struct {
 	value any
 	stack []byte
@@ -90,8 +85,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprint(e.value) }
 
-// failureOf converts err to the Failure that the server stores. A Failure in the chain of err adds the
-// details that only the handler knows.
+// failureOf converts err to a stored Failure. A Failure in the chain of err adds the handler's details.
 func failureOf(err error) *tasker.Failure {
 	f := &tasker.Failure{}
 	var given *tasker.Failure
@@ -126,8 +120,8 @@ func failureOf(err error) *tasker.Failure {
 	return bounded(f)
 }
 
-// bounded cuts the fields that exceed a limit and repairs those that JSON cannot carry, so that one unusual
-// error does not get a whole batch of results refused.
+// bounded cuts long fields and repairs those that JSON cannot carry: otherwise the server would refuse a whole batch
+// of results.
 func bounded(f *tasker.Failure) *tasker.Failure {
 	f.Type = cut(f.Type, maxFailureWord)
 	f.Code = cut(f.Code, maxFailureWord)
@@ -145,8 +139,7 @@ func bounded(f *tasker.Failure) *tasker.Failure {
 	return f
 }
 
-// cut shortens s to limit bytes and replaces bytes that are not UTF-8, among them half a
-// character at the end.
+// cut shortens s to limit bytes and replaces bytes that are not UTF-8, such as half a character at the end.
 func cut(s string, limit int) string {
 	if len(s) > limit {
 		s = s[:limit]

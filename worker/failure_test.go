@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// outcome runs one step with handler h and returns what was reported.
 func outcome(t *testing.T, h worker.Handler) (res protocol.StepResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

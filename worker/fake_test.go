@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// together returns a function that blocks until it has been called twice.
+// together returns a function that blocks until its second call.
 func together() func() {
 	var calls atomic.Int64
 	both := make(chan struct{})
@@ -33,8 +33,7 @@ func together() func() {
 	}
 }
 
-// fake is a Backend with a queue and a memory. Each hook may replace what one
-// method answers; a method that is not faked panics.
+// fake is a Backend with a queue and a memory. Each hook may replace a method's answer; other methods panic.
 type fake struct {
 	protocol.Backend
 
@@ -50,9 +49,9 @@ type fake struct {
 	ready      []protocol.Assignment
 	arrived    chan struct{} // closed and replaced when ready grows
 	registered []protocol.WorkerRegistration
-	serves     map[uuid.UUID][]string // handlers of each worker
+	serves     map[uuid.UUID][]string
 	polls      []protocol.PollRequest
-	asked      map[int]int // capacities of the polls that wait, by their place in polls
+	asked      map[int]int // capacities of the waiting polls, by their place in polls
 	settled    [][]protocol.StepResult
 	starts     []protocol.StartRequest
 	beats      []protocol.Heartbeat
@@ -66,7 +65,6 @@ func newFake() *fake {
 	}
 }
 
-// put makes steps ready.
 func (f *fake) put(steps ...protocol.Assignment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,8 +73,8 @@ func (f *fake) put(steps ...protocol.Assignment) {
 	f.arrived = make(chan struct{})
 }
 
-// take removes up to n ready steps that the worker serves; without any, it returns the channel that is closed when
-// some arrive. A handler that no worker serves goes to anybody, as from a server that has gone wrong.
+// take removes up to n ready steps for the worker, or returns the channel that is closed when some arrive. Any worker
+// gets a handler that no worker serves, as from a faulty server.
 func (f *fake) take(worker uuid.UUID, n int) ([]protocol.Assignment, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +190,6 @@ func (f *fake) Drain(_ context.Context, req protocol.WorkerAct) (*protocol.Drain
 	return &protocol.DrainResponse{}, nil
 }
 
-// answer gives every lease the same answer.
 func answer(refs []protocol.LeaseRef, status string) []protocol.LeaseAnswer {
 	answers := make([]protocol.LeaseAnswer, len(refs))
 	for i, ref := range refs {
@@ -201,7 +198,6 @@ func answer(refs []protocol.LeaseRef, status string) []protocol.LeaseAnswer {
 	return answers
 }
 
-// results returns all that was reported, in order.
 func (f *fake) results() []protocol.StepResult {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -218,7 +214,6 @@ func (f *fake) pollCount() int {
 	return len(f.polls)
 }
 
-// waiting returns the capacities of the polls that wait, sorted.
 func (f *fake) waiting() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -231,7 +226,6 @@ func (f *fake) allBeats() []protocol.Heartbeat {
 	return slices.Clone(f.beats)
 }
 
-// step makes an assignment for a handler.
 func step(handler string) protocol.Assignment {
 	return protocol.Assignment{
 		StepUUID: uuid.New(), TaskUUID: uuid.New(), Token: "1", State: tasker.StepInProgress,
@@ -241,7 +235,7 @@ func step(handler string) protocol.Assignment {
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// running is a worker at work; stop ends it and returns what Run returned.
+// running is a worker at work; stop ends it and returns the result of Run.
 type running struct {
 	cancel context.CancelFunc
 	err    chan error
@@ -260,7 +254,6 @@ func (r *running) stop() error {
 	return <-r.err
 }
 
-// worker makes a worker on f with quiet options.
 func newWorker(f *fake, opts worker.Options) *worker.Worker {
 	opts.Logger = quiet()
 	return worker.New(tasker.NewClient(f), &opts)

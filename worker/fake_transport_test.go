@@ -13,15 +13,15 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// fakeTransport is a Transport without a broker: a test sends messages, and sees how each was answered.
+// fakeTransport is a Transport without a broker: a test sends messages and reads the answers.
 type fakeTransport struct {
 	check error
 
 	mu            sync.Mutex
 	subscriptions []worker.Subscription
-	answers       map[string][]string // by token
-	open          int                 // deliveries without an answer
-	changed       chan struct{}       // closed and replaced when open falls
+	answers       map[string][]string
+	open          int
+	changed       chan struct{} // closed and replaced when open falls
 }
 
 func newFakeTransport() *fakeTransport {
@@ -32,7 +32,7 @@ func (f *fakeTransport) Name() string { return protocol.TransportAMQP }
 
 func (f *fakeTransport) Check(context.Context, *slog.Logger) error { return f.check }
 
-// Receive keeps its promise to return only when every delivery has its answer.
+// Receive returns only when every delivery has its answer.
 func (f *fakeTransport) Receive(ctx context.Context, in worker.Subscription) {
 	f.mu.Lock()
 	f.subscriptions = append(f.subscriptions, in)
@@ -83,14 +83,12 @@ func (f *fakeTransport) received() []worker.Subscription {
 	return slices.Clone(f.subscriptions)
 }
 
-// sent makes an assignment as the server sends it: not started yet.
 func sent(handler, token string) protocol.Assignment {
 	s := step(handler)
 	s.Token, s.State = token, tasker.StepState("assigned")
 	return s
 }
 
-// withQueue makes f a server that sends steps over AMQP.
 func withQueue(f *fake) *fake {
 	f.self.Queue = "worker." + uuid.NewString() + ".executions"
 	return f

@@ -9,15 +9,13 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// polls is the number of polls that a worker keeps outstanding: while the answer to one is on its way,
-// another waits at the server, so that a step that becomes ready finds a waiting poll instead of going
-// through the queue.
+// polls is the number of outstanding polls. While the answer to one is on its way, another waits at the server, so a
+// step that becomes ready need not go through the queue.
 const polls = 2
 
-// loops is the number of polling loops, at most one per slot.
+// loops is at most one polling loop per slot.
 func (s *session) loops() int { return min(polls, s.opts.Concurrency) }
 
-// fetch runs the polling loops until ctx ends or the server asks the worker to drain.
 func (s *session) fetch(ctx context.Context) {
 	var loops sync.WaitGroup
 	for range s.loops() {
@@ -28,8 +26,8 @@ func (s *session) fetch(ctx context.Context) {
 
 // fetchLoop keeps one poll outstanding while there is room for steps.
 func (s *session) fetchLoop(ctx context.Context) {
-	var mine *outage // the outage that this loop handles
-	early := 0       // consecutive polls that returned empty before their time
+	var mine *outage
+	early := 0 // consecutive polls that returned empty before their time
 	for {
 		room, ok := s.awaitRoom(ctx, mine)
 		if !ok {
@@ -60,15 +58,15 @@ func (s *session) fetchLoop(ctx context.Context) {
 		}
 		if resp.ShouldDrain {
 			s.log.Info("server asks the worker to drain")
-			s.stopFetch() // end the other poll too
+			s.stopFetch()
 			return
 		}
 		if len(resp.Steps) > 0 || time.Since(begun) >= max(wait/2, time.Millisecond) {
 			early = 0
 			continue
 		}
-		// A poll may wake for nothing, because another worker was faster. A server that does not hold polls
-		// at all must not be polled in a tight loop, nor more often by two loops than by one.
+		// A poll may return empty because another worker was faster. But a server that holds no polls must not be
+		// polled in a tight loop, nor more often by two loops than by one.
 		early++
 		interval := time.Duration(me.PollIntervalMS) * time.Millisecond
 		if !backoff.Sleep(ctx, backoff.Early(early, interval)*time.Duration(s.loops())) {
@@ -77,10 +75,9 @@ func (s *session) fetchLoop(ctx context.Context) {
 	}
 }
 
-// maxFetch bounds the steps of one poll, and so the size of the response.
 const maxFetch = 1000
 
-// pollWait is the duration of the next long poll: that of the options, at most the server's.
+// pollWait is that of the options, at most the server's.
 func (s *session) pollWait(me *protocol.RegisteredWorker) time.Duration {
 	if bound := time.Duration(me.MaxLongPollSeconds) * time.Second; bound > 0 {
 		return min(s.opts.PollWait, bound)
@@ -88,8 +85,8 @@ func (s *session) pollWait(me *protocol.RegisteredWorker) time.Duration {
 	return s.opts.PollWait
 }
 
-// awaitRoom blocks until a poll is worthwhile and returns its number of steps, which count as asked for until
-// the poll is answered. During an outage only the loop that handles it polls.
+// awaitRoom blocks until a poll is worthwhile and returns its number of steps, which count as asked for until the
+// answer. During an outage only the loop that handles it polls.
 func (s *session) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
 	loops := s.loops()
 	share := (s.opts.Concurrency + loops - 1) / loops // leave some for the other loops
@@ -107,7 +104,7 @@ func (s *session) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
 		}
 		room := min(s.room(), share, s.limit)
 		s.asked += room
-		s.wakeFetch() // there may be room for the other loop
+		s.wakeFetch()
 		s.mu.Unlock()
 		if room > 0 {
 			return room, true
@@ -120,7 +117,6 @@ func (s *session) awaitRoom(ctx context.Context, mine *outage) (int, bool) {
 	return 0, false
 }
 
-// answered ends a poll for n steps.
 func (s *session) answered(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,10 +124,9 @@ func (s *session) answered(n int) {
 	s.wakeFetch()
 }
 
-// room returns how many steps to poll for; 0 means none yet. While results are being reported, more slots are
-// about to become free, and a poll per slot would cost a transaction per step; so room waits for a quarter of
-// the slots. Results that pile up because the server does not accept them stop the intake. The caller holds
-// mu.
+// room returns how many steps to poll for; 0 means none yet. While results are being reported, slots are about to
+// become free, and a poll per slot would cost a transaction per step; so room waits for a quarter of the slots.
+// Results that the server does not accept stop the intake. The caller holds mu.
 func (s *session) room() int {
 	free := s.opts.Concurrency - s.running - s.asked
 	unreported := len(s.done.list) + s.settling

@@ -10,16 +10,14 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Middleware wraps a Handler, to do something around every step: log, trace, measure, check, translate errors. The
-// wrapper is made once for each handler in Run, and is called concurrently. It may change ctx, skip next, or call it
-// again; the context's end is still that of the attempt. Its panic, or one of next that it does not recover, fails the
-// attempt like that of a handler. JobFrom and the job argument give it the step; it sees the handler's Go value, before
-// it becomes JSON.
+// Middleware wraps a Handler to act around every step: log, trace, measure, check, translate errors. Run makes the
+// wrapper once for each handler; steps call it concurrently. It may change ctx, skip next, or call it again. A panic
+// that it raises or does not recover fails the attempt. It sees the handler's Go value, before the conversion to
+// JSON.
 type Middleware func(next Handler) Handler
 
-// Use adds middleware to all handlers of w, whether they are registered before or afterwards. The first one is the
-// outermost: it runs first and sees the end last. That of WithMiddleware runs inside of it. Use has to be called before
-// Run; a Run that has begun does not see it. It is safe for concurrent use.
+// Use adds middleware to all handlers of w, earlier and later ones. The first one is the outermost; WithMiddleware is
+// innermost. A Run that has begun ignores later calls. It is safe for concurrent use.
 func (w *Worker) Use(middleware ...Middleware) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -30,28 +28,26 @@ func (w *Worker) Use(middleware ...Middleware) {
 	w.middleware = append(w.middleware, middleware...)
 }
 
-// HandlerOption configures one handler of a worker; see Handle. What it sets holds in that worker
-// only: the server knows the values of the template, which bound it. An invalid value is an error of Run.
+// HandlerOption configures one handler of a worker; see Handle. It applies in that worker only, within the bounds of
+// the template. An invalid value is an error of Run.
 type HandlerOption func(*registered)
 
-// registered is a handler with its options.
 type registered struct {
 	run         Handler
 	middleware  []Middleware
-	concurrency int           // 0: the slots of the worker
-	timeout     time.Duration // 0: none
-	maxAttempts int           // 0: none
+	concurrency int
+	timeout     time.Duration
+	maxAttempts int
 	pause       time.Duration // after the first attempt; 0: none
 	maxPause    time.Duration
 	misuse      []error
 }
 
-// refuse notes an option that makes no sense.
 func (h *registered) refuse(format string, args ...any) {
 	h.misuse = append(h.misuse, tasker.Errorf(tasker.CodeInvalid, format, args...))
 }
 
-// WithMiddleware adds middleware to one handler, inside of that of Worker.Use.
+// WithMiddleware adds middleware to one handler, inside that of Worker.Use.
 func WithMiddleware(middleware ...Middleware) HandlerOption {
 	return func(h *registered) {
 		for _, m := range middleware {
@@ -64,14 +60,12 @@ func WithMiddleware(middleware ...Middleware) HandlerOption {
 	}
 }
 
-// WithConcurrency gives a handler n slots for itself: at most n of its steps run at once in this worker, beside those
-// of Options.Concurrency, and handlers with and without their own slots never wait for each other. The worker
-// asks the server for as many of its steps as have a free slot, so it holds no step that it cannot start, and others
-// may take what it leaves.
+// WithConcurrency gives a handler n separate slots, in addition to Options.Concurrency: at most n of its steps run at
+// once in this worker. Handlers with and without separate slots never wait for each other, and the worker claims only
+// steps that it can start.
 //
-// To the server the handler is a separate worker, with the name NAME/HANDLER, polls, heartbeats and, with a
-// Transport, a queue. So an operator can drain or cordon it alone; Run ends when all have ended. A limit of the
-// template bounds the steps on all workers instead.
+// To the server the handler is a separate worker named NAME/HANDLER, which an operator can drain or cordon alone; Run
+// ends when all have ended. To bound the steps on all workers, set a limit in the template.
 func WithConcurrency(n int) HandlerOption {
 	return func(h *registered) {
 		if n <= 0 {
@@ -81,9 +75,8 @@ func WithConcurrency(n int) HandlerOption {
 	}
 }
 
-// WithTimeout bounds an attempt of the handler to d. The timeout of the step (from the template, the task or the
-// server's defaults) holds too: the earlier one ends the attempt, with the cause ErrTimedOut, and the failure counts as
-// a timeout. So d can only shorten an attempt.
+// WithTimeout bounds an attempt of the handler to d. The step's timeout applies too: the earlier one ends the attempt
+// with the cause ErrTimedOut, and the failure counts as a timeout.
 func WithTimeout(d time.Duration) HandlerOption {
 	return func(h *registered) {
 		if d <= 0 {
@@ -93,10 +86,10 @@ func WithTimeout(d time.Duration) HandlerOption {
 	}
 }
 
-// WithMaxAttempts makes the error of attempt n, and of later ones, final: the step then fails for good. The retry
-// policy of the step holds too, so n can only lower the number of attempts. Attempts count from 1 since the last
-// reset of the step; those that an end of the worker or a Snooze ended do not count. An attempt whose worker died is
-// up to the server. A failure without a class becomes transient, not logic: it is the number of attempts that is final.
+// WithMaxAttempts makes the errors of attempt n and later ones final. The step's retry policy applies too, so n can
+// only lower the number of attempts. Attempts count from 1 since the last reset of the step, without those that a
+// stop of the worker or a Snooze ended. The server decides about an attempt whose worker died. A failure without a
+// class becomes transient, not logic: only the number of attempts is final.
 func WithMaxAttempts(n int) HandlerOption {
 	return func(h *registered) {
 		if n <= 0 {
@@ -107,8 +100,7 @@ func WithMaxAttempts(n int) HandlerOption {
 }
 
 // WithBackoff delays the next attempt by at least base after the first one, and twice as long after each further one,
-// up to limit. The step's own back-off applies if it is longer. An error of the handler with RetryAfter keeps its own
-// delay.
+// up to limit. The step's back-off applies if it is longer. A RetryAfter error keeps its delay.
 func WithBackoff(base, limit time.Duration) HandlerOption {
 	return func(h *registered) {
 		if base <= 0 || limit < base {
@@ -118,7 +110,6 @@ func WithBackoff(base, limit time.Duration) HandlerOption {
 	}
 }
 
-// backoff is the pause after an attempt, counted from 1.
 func (h *registered) backoff(attempt int) time.Duration {
 	pause := h.pause
 	for ; attempt > 1 && pause < h.maxPause; attempt-- {
@@ -145,8 +136,7 @@ func (h *registered) apply(f *tasker.Failure, attempt int) {
 	}
 }
 
-// wrapped returns the handler inside of its middleware and that of the worker. A middleware that panics while it wraps
-// is an error.
+// wrapped returns the handler within all middleware. A panic while wrapping is an error.
 func (h *registered) wrapped(name string, outer []Middleware) (_ *registered, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -162,15 +152,13 @@ func (h *registered) wrapped(name string, outer []Middleware) (_ *registered, er
 	return &out, nil
 }
 
-// handlerGroup is a set of handlers that share slots.
 type handlerGroup struct {
-	name        string // of the worker in the eyes of the server
+	name        string
 	concurrency int
 	handlers    map[string]*registered
 }
 
-// groups returns the handlers as they are to run: those that share the slots of the worker, if any, and each with its
-// own slots.
+// groups returns the handlers that share the worker's slots, if any, and each with separate slots.
 func (w *Worker) groups() ([]handlerGroup, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestMiddleware: the first is the outermost, that of a handler is inside, and each is made once.
+// TestMiddleware: the first is the outermost, a handler's are innermost, and each is made once.
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,8 +121,7 @@ func TestMiddlewarePanics(t *testing.T) {
 	}
 }
 
-// TestHandlerConcurrency: a handler with its own slots asks for its own steps, as many as it has free slots, and
-// neither it nor the others wait for each other.
+// TestHandlerConcurrency: a handler with separate slots asks for steps as its slots allow, and waits for no other.
 func TestHandlerConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -190,7 +189,7 @@ func TestHandlerConcurrencyEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.onPoll = func(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
-			if req.Capacity == 1 { // that of the slow one
+			if req.Capacity == 1 {
 				return &protocol.PollResponse{ShouldDrain: true}, nil
 			}
 			<-ctx.Done()
@@ -272,7 +271,6 @@ func TestHandlerTimeout(t *testing.T) {
 	}
 }
 
-// TestHandlerRetries: how the options change the failure of each attempt.
 func TestHandlerRetries(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")

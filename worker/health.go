@@ -16,35 +16,31 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/vitals"
 )
 
-// Health configures a worker's health report. A server that probes workers (engine.worker_probes) reads
-// it, and assigns no more steps to a worker that is unhealthy or does not answer. Anyone else who can reach
-// the address learns how much memory and CPU and how many goroutines the process uses.
+// Health configures a worker's health report. A server with engine.worker_probes reads it, and assigns no steps to a
+// worker that is unhealthy or does not answer. Everyone who can reach the address sees the figures.
 type Health struct {
-	// Addr is the address at which Run listens, such as ":8090"; with port 0 the system chooses a port. ""
-	// listens nowhere: serve HealthHandler yourself.
+	// Addr is the address at which Run listens, such as ":8090"; port 0 lets the system choose. "" listens nowhere:
+	// serve HealthHandler yourself.
 	Addr string
-	// URL is the address under which servers reach the report, without the path /health, such as
-	// http://10.0.0.7:8090. Defaults to Addr; where Addr names no host, to this machine's address on the
-	// default route. Required without Addr.
+	// URL is the address of the report for servers, without the path /health, such as http://10.0.0.7:8090. Defaults
+	// to Addr; if that names no host, to this machine's address on the default route. Required without Addr.
 	URL string
-	// MaxMemoryPercent bounds the memory of the process, in percent of GOMEMLIMIT, of its control group, or
-	// of the machine. Defaults to 90; negative means no bound.
+	// MaxMemoryPercent bounds the memory of the process, in percent of GOMEMLIMIT, its control group or the machine.
+	// Defaults to 90; negative: no bound.
 	MaxMemoryPercent float64
-	// MaxCPUPercent bounds the CPU time of the process over 30 s, in percent of its cores. Defaults to 95;
-	// negative means no bound.
+	// MaxCPUPercent bounds the CPU time of the process over 30 s, in percent of its cores. Defaults to 95; negative:
+	// no bound.
 	MaxCPUPercent float64
-	// MaxGoroutines bounds the goroutines of the process. Defaults to 100,000; negative means no bound.
+	// MaxGoroutines defaults to 100,000; negative: no bound.
 	MaxGoroutines int
-	// Checks are the application's own checks by name: for example, whether its database answers. An error
-	// makes the worker unhealthy; it is logged and not shown in the report. The checks run with each GET
-	// /health, and share three seconds.
+	// Checks are the application's checks by name. An error makes the worker unhealthy; the log has it, the report
+	// has not. The checks run with each GET /health, and share three seconds.
 	Checks map[string]func(context.Context) error
 }
 
 // checksTimeout is shorter than the timeout of the servers' probes.
 const checksTimeout = 3 * time.Second
 
-// own runs the application's checks.
 func (w *Worker) own(ctx context.Context, report *healthReport) {
 	if w.opts.Health == nil {
 		return
@@ -61,16 +57,14 @@ func (w *Worker) own(ctx context.Context, report *healthReport) {
 	}
 }
 
-// limits returns the bounds with their defaults. A negative bound passes through: vitals takes
-// it as none.
+// limits applies the defaults. Vitals takes a negative bound as none.
 func (h Health) limits() vitals.Limits {
 	return vitals.Limits{MemoryPercent: cmp.Or(h.MaxMemoryPercent, 90), CPUPercent: cmp.Or(h.MaxCPUPercent, 95),
 		Goroutines: cmp.Or(h.MaxGoroutines, 100_000)}
 }
 
-// healthReport is the response to GET /health.
 type healthReport struct {
-	Status   string                 `json:"status"` // ok or unhealthy
+	Status   string                 `json:"status"`
 	Worker   string                 `json:"worker"`
 	WorkerID string                 `json:"worker_id,omitempty"`
 	Load     int                    `json:"current_load"`
@@ -78,7 +72,6 @@ type healthReport struct {
 	Checks   map[string]healthCheck `json:"checks"`
 }
 
-// healthCheck is one check. Value is null where it cannot be measured, and Limit where there is none.
 type healthCheck struct {
 	OK    bool     `json:"ok"`
 	Value *float64 `json:"value"`
@@ -86,18 +79,15 @@ type healthCheck struct {
 	Unit  string   `json:"unit,omitempty"`
 }
 
-// heartbeatCheck is the name of the check of the connection to the server.
 const heartbeatCheck = "heartbeat"
 
-// healthUnits are the units of the built-in checks. Their names are taken: Checks must use
-// others.
+// healthUnits are the units of the built-in checks, whose names Checks must not use.
 var healthUnits = map[string]string{vitals.Memory: "percent", vitals.CPU: "percent", vitals.Goroutines: "goroutines",
 	heartbeatCheck: "seconds"}
 
-// HealthHandler serves the worker's health report at any path: status 200 when the worker is healthy, 503
-// when it is not. The JSON body holds the checks memory, cpu, goroutines and heartbeat (the time since the
-// server last answered one, at most a lease), and those of Health.Checks. A worker that does not run is
-// unhealthy. The handler is for programs that serve HTTP already; see Health.
+// HealthHandler serves the health report at any path, for programs that already serve HTTP: status 200 when the
+// worker is healthy, else 503. The JSON body has the checks memory, cpu, goroutines and heartbeat (the time since the
+// server last answered one, at most a lease), and those of Health.Checks. A worker that does not run is unhealthy.
 func (w *Worker) HealthHandler() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -118,8 +108,7 @@ func (w *Worker) HealthHandler() http.Handler {
 	})
 }
 
-// health returns the report without the application's checks. The status is ok only if every
-// check is.
+// health returns the report without the application's checks. The status is ok only if every check is.
 func (w *Worker) health(now time.Time) healthReport {
 	report := healthReport{Status: "ok", Worker: w.opts.Name, Capacity: w.opts.Concurrency,
 		Checks: map[string]healthCheck{}}
@@ -140,8 +129,7 @@ func (w *Worker) health(now time.Time) healthReport {
 	return report
 }
 
-// connection completes a report, and returns the check of the server: that of the session which is worst off. A worker
-// that does not run has none.
+// connection completes a report and returns the server check of the session that is worst off, nil without a session.
 func (w *Worker) connection(now time.Time, report *healthReport) vitals.Check {
 	sessions := w.current.Load()
 	if sessions == nil {
@@ -159,7 +147,6 @@ func (w *Worker) connection(now time.Time, report *healthReport) vitals.Check {
 	return worst
 }
 
-// vitals adds the session to a report, and returns its check of the server.
 func (s *session) vitals(now time.Time, report *healthReport) vitals.Check {
 	check := vitals.Check{Name: heartbeatCheck}
 	s.mu.Lock()
@@ -168,7 +155,7 @@ func (s *session) vitals(now time.Time, report *healthReport) vitals.Check {
 	if heard.IsZero() {
 		return check
 	}
-	if report.WorkerID == "" { // the first session is that of most handlers
+	if report.WorkerID == "" {
 		report.WorkerID = self.WorkerID.String()
 	}
 	report.Load += running
@@ -181,7 +168,6 @@ func (s *session) vitals(now time.Time, report *healthReport) vitals.Check {
 	return check
 }
 
-// noteAnswer records an answer of the server. The caller does not hold mu.
 func (s *session) noteAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +180,6 @@ const (
 	healthHeader  = 8 << 10
 )
 
-// serveHealth listens as the options say until stop is called, and returns the URL for servers.
 func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err error) {
 	h := w.opts.Health
 	stop = func() {}
@@ -227,7 +212,7 @@ func (w *Worker) serveHealth(ctx context.Context) (url string, stop func(), err 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(listener) // ends when it is closed
+		_ = server.Serve(listener)
 	}()
 	stop = func() {
 		_ = server.Close() // an interrupted probe is repeated
@@ -243,8 +228,7 @@ func reachable(ctx context.Context, at net.Addr) string {
 		return at.String()
 	}
 	host := "127.0.0.1"
-	// Nothing is sent: connecting a datagram socket only selects the route. The address is one reserved for
-	// documents.
+	// Connecting a datagram socket sends nothing, but selects the route. The address is reserved for documentation.
 	var dialer net.Dialer
 	if conn, err := dialer.DialContext(ctx, "udp", "192.0.2.1:9"); err == nil {
 		if own, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {

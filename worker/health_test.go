@@ -20,7 +20,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// wellness is the answer to a health check.
 type wellness struct {
 	code     int
 	Status   string `json:"status"`
@@ -35,7 +34,6 @@ type wellness struct {
 	} `json:"checks"`
 }
 
-// ill names the checks that fail.
 func (w wellness) ill() string {
 	var names []string
 	for _, name := range []string{"memory", "cpu", "goroutines", "heartbeat"} {
@@ -46,7 +44,7 @@ func (w wellness) ill() string {
 	return strings.Join(names, " ")
 }
 
-// anyLoad are limits that no machine on which the tests run exceeds.
+// anyLoad are limits that no test machine exceeds.
 func anyLoad() *worker.Health {
 	return &worker.Health{MaxMemoryPercent: -1, MaxCPUPercent: -1, MaxGoroutines: -1, URL: "http://10.0.0.7:1"}
 }
@@ -103,7 +101,7 @@ func TestHealthHandler(t *testing.T) {
 	})
 }
 
-// What the application checks itself counts, and why it is not well is not told to who asks.
+// The application's checks count, and the report hides their errors.
 func TestHealthOwnChecks(t *testing.T) {
 	t.Parallel()
 	h := anyLoad()
@@ -210,7 +208,7 @@ func TestHealthServer(t *testing.T) {
 	}
 }
 
-// The address that servers get names a host when the worker listens on all addresses.
+// The address for servers names a host when the worker listens on all addresses.
 func TestHealthAddress(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -15,24 +15,23 @@ import (
 
 // The causes that end the context of a handler; see context.Cause.
 var (
-	// ErrTimedOut: the attempt exceeded the step's timeout. The worker reports a failed attempt, unless the
-	// handler succeeds after all.
+	// ErrTimedOut means that the attempt exceeded the step's timeout. The attempt fails, unless the handler still
+	// succeeds.
 	ErrTimedOut = errors.New("step timed out")
-	// ErrCancelled: the task was cancelled. The worker reports nothing.
+	// ErrCancelled means that the task was cancelled. The worker reports nothing.
 	ErrCancelled = errors.New("task was cancelled")
-	// ErrLeaseLost: a server reported the lease as lost, or did not renew it before its end, so that another
-	// worker may hold the step. The worker reports nothing. While no server answers at all, the handler
-	// continues until the step's timeout.
+	// ErrLeaseLost means that a server reported the lease as lost or did not renew it in time, so another worker may
+	// hold the step. The worker reports nothing. While no server answers, the handler continues until the step's
+	// timeout.
 	ErrLeaseLost = errors.New("lease of the step was lost")
-	// ErrDraining: the worker must stop. Unless the handler succeeds, the worker gives the step back, with no
-	// attempt charged.
+	// ErrDraining means that the worker must stop. Unless the handler succeeds, the worker returns the step without
+	// charging an attempt.
 	ErrDraining = errors.New("worker is stopping")
 )
 
-// Job is one step that a handler runs. A test of a handler can make a Job from an Assignment
-// alone; its progress is reported to no server. A Job is valid while its handler runs. Its
-// methods are safe for concurrent use within the handler's goroutines; its Assignment must not
-// be changed.
+// Job is one step that a handler runs. A test can make a Job from an Assignment alone; no server receives its
+// progress. It is valid while its handler runs, and safe for concurrent use by the handler's goroutines; its
+// Assignment must not be changed.
 type Job struct {
 	protocol.Assignment
 
@@ -40,27 +39,26 @@ type Job struct {
 	base      stepContext
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	maxResult int // bytes; 0 means unlimited
+	maxResult int
 	maxLarge  int // bytes of a result that is kept apart; 0: the server keeps none
 	maxLog    int // bytes of the log that the server keeps
 	log       atomic.Pointer[jobLog]
 	largeMu   sync.Mutex
 	large     map[string]json.RawMessage // results of parents that were read from the server; guarded by largeMu
-	batch     int                        // number of the batch that brought it
-	timeout   time.Duration              // of the attempt; 0: none
+	batch     int
+	timeout   time.Duration
 
 	// The fields below are guarded by session.mu.
 
 	deadline time.Time // on the worker's clock; zero: none, or it has passed
 	leaseEnd time.Time // on the worker's clock; zero: leases do not end
-	ended    bool      // the handler has returned
-	dropped  bool      // nothing more is reported
-	refused  bool      // the server refused the result once; a failure replaces it
-	// message brought a step that is given back unstarted, and has no answer yet; else nil.
+	ended    bool
+	dropped  bool // nothing more is reported
+	refused  bool // the server refused the result once; a failure replaces it
+	// message is that of a step that is returned unstarted, until answered.
 	message *Delivery
 }
 
-// jobKey is the key of the Job in the values of a handler's context.
 type jobKey struct{}
 
 // JobFrom returns the Job of the handler that received ctx, or nil outside of a handler.
@@ -69,8 +67,7 @@ func JobFrom(ctx context.Context) *Job {
 	return job
 }
 
-// Decode unmarshals the context of the task, which are the step's parameters, into out. Without a context out stays
-// unchanged. Errors are those of Context.
+// Decode unmarshals the context of the task into out, which stays unchanged without one. Errors are those of Context.
 func (j *Job) Decode(out any) error {
 	if len(j.Parameters) == 0 {
 		return nil
@@ -91,10 +88,9 @@ func (j *Job) ParentResult(name string, out any) error {
 	return decodeInput(raw, out, "parent_results/"+pointer.Escape(name), "the result of step "+name)
 }
 
-// Progress reports a progress of 0 to 100 percent and renews the step's lease. It sends one
-// request, so report from time to time, not in every turn of a tight loop. After ErrCancelled
-// or ErrLeaseLost the handler's context has ended too; any other error is no reason to stop.
-// percent is cut to 0 to 100 and message to 1 KiB; control characters in it are replaced.
+// Progress reports 0 to 100 percent and renews the step's lease, with one request: do not call it in every turn of a
+// tight loop. After ErrCancelled or ErrLeaseLost the handler's context has ended too; any other error is no reason to
+// stop. Progress clamps percent, cuts message to 1 KiB and replaces its control characters.
 func (j *Job) Progress(percent int, message string) error {
 	if j.session == nil {
 		return nil
@@ -102,20 +98,16 @@ func (j *Job) Progress(percent int, message string) error {
 	return j.session.progress(j, percent, message)
 }
 
-// stepContext is the parent of a handler's context: it adds the Job and the deadline to the values of the
-// worker's context. It has no Done channel, so that a step costs no registration with a parent and no timer;
-// the session ends the handler's context directly.
+// stepContext adds the Job and the deadline to the worker's context. It has no Done channel, so that a step needs no
+// registration with a parent and no timer; the session ends the handler's context directly.
 type stepContext struct {
 	context.Context
 	job *Job
 	due time.Time
 }
 
-// Deadline implements context.Context. It reports the step's timeout, which the session
-// enforces.
 func (c *stepContext) Deadline() (time.Time, bool) { return c.due, !c.due.IsZero() }
 
-// Value implements context.Context. Apart from the Job, the values are those of the ctx of Run.
 func (c *stepContext) Value(key any) any {
 	if key == (jobKey{}) {
 		return c.job

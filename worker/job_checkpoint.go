@@ -10,16 +10,14 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// checkpointTime bounds the report of a checkpoint once the handler's context has ended.
 const checkpointTime = 10 * time.Second
 
-// Checkpoint stores where the step has got to, as JSON, for the next attempt: after a failure, a lost lease, a snooze
-// or a drain. The last one counts, and nil deletes it. It renews the step's lease, as Progress does, and sends one
-// request: the checkpoint is stored once Checkpoint returns nil. By default it may have 64 KiB; a larger one is
-// CodeInvalid.
+// Checkpoint stores the position of the step, as JSON, for the next attempt: after a failure, a lost lease, a snooze
+// or a drain. The last one counts, and nil deletes it. It renews the lease, like Progress, and sends one request; the
+// checkpoint is stored when it returns nil. CodeInvalid: it exceeds the limit, 64 KiB by default.
 //
-// It works also while the handler cleans up after ErrDraining or ErrTimedOut, for a few seconds. After ErrCancelled or
-// ErrLeaseLost nothing is stored: the error says so, and another worker may have gone on already.
+// For a few seconds it also works in the cleanup after ErrDraining or ErrTimedOut. After ErrCancelled or ErrLeaseLost
+// it stores nothing and returns that error.
 func (j *Job) Checkpoint(v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -36,8 +34,8 @@ func (j *Job) Checkpoint(v any) error {
 	return j.session.checkpoint(j, raw)
 }
 
-// LastCheckpoint unmarshals the last checkpoint that an earlier attempt has stored into out. It reports whether there
-// is one; without, out stays unchanged. Errors are those of Decode: a handler that can begin anew ignores them.
+// LastCheckpoint unmarshals the last checkpoint of an earlier attempt into out, and reports whether there is one.
+// Errors are those of Decode: a handler that can begin anew ignores them.
 func (j *Job) LastCheckpoint(out any) (bool, error) {
 	if len(j.Assignment.Checkpoint) == 0 {
 		return false, nil
@@ -46,7 +44,6 @@ func (j *Job) LastCheckpoint(out any) (bool, error) {
 	return err == nil, err
 }
 
-// checkpoint sends a handler's checkpoint.
 func (s *session) checkpoint(job *Job, raw json.RawMessage) error {
 	ctx := job.ctx
 	if cause := context.Cause(ctx); cause != nil {

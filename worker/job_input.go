@@ -12,13 +12,12 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
-// Context returns the context of the job's task as a T; without a context, the zero T. A handler that gets its input
-// from Handle needs it only for another view of the same context.
+// Context returns the context of the job's task as a T; without a context, the zero T.
 //
-// A context that does not fit into T is an error that fails the step for good when the handler returns it, however it
-// wraps it: no retry can fix the context, but an operator can edit it and run the step again. Its Failure has the type
-// "invalid_input", and Details with the JSON pointer of the value in the input of the step, such as
-// {"pointer": "/context/items/2/price"}; errors.As finds it, and the error of encoding/json.
+// A context that does not fit into T is an error that, returned or wrapped, fails the step for good: only an operator
+// can edit the context and run the step again. Its Failure has the type "invalid_input" and Details with the JSON
+// pointer of the value in the step's input, such as {"pointer": "/context/items/2/price"}. errors.As finds it, and
+// the error of encoding/json.
 func Context[T any](job *Job) (T, error) {
 	var out T
 	err := job.Decode(&out)
@@ -28,8 +27,8 @@ func Context[T any](job *Job) (T, error) {
 // ParentResult returns the result of the direct dependency called name as a T. A result that does not fit is an error
 // like one of Context, with a pointer such as "/parent_results/charge/amount".
 //
-// CodeNotFound, which fails the step for good too unless the handler continues: name is no dependency of the step,
-// returned no result (or null), or was resolved manually.
+// CodeNotFound, which also fails the step for good if returned: name is no dependency of the step, returned no result
+// (or null), or was resolved manually.
 func ParentResult[T any](job *Job, name string) (T, error) {
 	var out T
 	err := job.ParentResult(name, &out)
@@ -60,26 +59,24 @@ func decodeInput(raw json.RawMessage, out any, root, what string) error {
 	})
 }
 
-// inputError is the failure of a step whose input does not fit. It carries what the server stores, and its cause.
+// inputError has the failure that the server stores, and its cause.
 type inputError struct {
 	tasker.Failure
 	cause error
 }
 
-// Unwrap returns the failure and its cause.
 func (e *inputError) Unwrap() []error { return []error{&e.Failure, e.cause} }
 
-// Error implements error.
 func (e *inputError) Error() string { return e.Message }
 
-// pointerAt returns the JSON pointer of the value whose first or last token ends at offset in valid JSON, which is
-// where encoding/json reports a value that does not fit. It returns "", the whole, if there is none.
+// pointerAt returns the JSON pointer of the value whose first or last token ends at offset in valid JSON:
+// encoding/json reports a misfit there. "" means the whole document.
 func pointerAt(raw json.RawMessage, offset int64) string {
 	type level struct {
 		array bool
-		index int    // of the latest element
-		key   string // of the member
-		value bool   // in an object: a value comes next
+		index int
+		key   string
+		value bool // in an object: a value comes next
 	}
 	var stack []level
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -94,7 +91,7 @@ func pointerAt(raw json.RawMessage, offset int64) string {
 			continue
 		}
 		if n := len(stack) - 1; n >= 0 && !stack[n].array && !stack[n].value {
-			stack[n].key, stack[n].value = token.(string), true // a key is a string
+			stack[n].key, stack[n].value = token.(string), true
 			continue
 		}
 		if n := len(stack) - 1; n >= 0 {

@@ -27,7 +27,7 @@ type basket struct {
 	ByName map[string][]int `json:"by_name"`
 }
 
-// TestContext: what does not fit is final, and the failure points to it.
+// TestContext: a misfit is final, and the failure points to it.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -58,7 +58,6 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// failsAt checks an error about input, and its pointer.
 func failsAt(t *testing.T, name string, err error, pointer string) {
 	t.Helper()
 	var f *tasker.Failure
@@ -88,14 +87,12 @@ func TestParentResult(t *testing.T) {
 	}
 }
 
-// tree is a type with every kind of nesting.
 type tree struct {
 	V int             `json:"v"`
 	L []tree          `json:"l,omitempty"`
 	M map[string]tree `json:"m,omitempty"`
 }
 
-// randomTree returns a tree as JSON has it, with the pointers to its values.
 func randomTree(r *rand.Rand, depth int, at string, values map[string]map[string]any) map[string]any {
 	node := map[string]any{"v": r.IntN(1000), "unknown": []any{"x", map[string]any{"v": "y"}}}
 	values[at+"/v"] = node

@@ -8,18 +8,15 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// jobLog keeps the end of what a handler logs.
 type jobLog struct {
 	mu    sync.Mutex
-	limit int // bytes that are kept; 0: none
+	limit int
 	tail  []byte
 	all   int64
 }
 
-// maxJobLog bounds the log of a Job that has no server.
 const maxJobLog = 64 << 10
 
-// Write implements io.Writer. It never fails.
 func (l *jobLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +37,7 @@ func (l *jobLog) cut() {
 	}
 }
 
-// addTo puts the log into the result that ends the attempt. The server cuts it at a whole character.
+// addTo puts the log into a result. The server cuts it at a whole character.
 func (l *jobLog) addTo(r *protocol.StepResult) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,10 +47,9 @@ func (l *jobLog) addTo(r *protocol.StepResult) {
 	}
 }
 
-// Log returns the log of the attempt, which operators see beside it. The server keeps its end, by default 64 KiB, for
-// the last ten attempts of a step; it is sent with the result, so what a killed worker had logged is lost. It is text:
-// keep secrets out of it, because sensitive fields are not masked in it. Writes never fail, and are safe for concurrent
-// use.
+// Log returns the log of the attempt, which operators can read. The server keeps its end, by default 64 KiB, for the
+// last ten attempts of a step. It is sent with the result, so a killed worker loses it. Keep secrets out: sensitive
+// fields are not masked in it. Writes never fail and are safe for concurrent use.
 func (j *Job) Log() io.Writer {
 	if l := j.log.Load(); l != nil {
 		return l
@@ -69,7 +65,6 @@ func (j *Job) Log() io.Writer {
 // Logger returns a logger that writes to Log, as text.
 func (j *Job) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(j.Log(), nil)) }
 
-// addLog puts the log, if there is one, into the result that ends the attempt.
 func (j *Job) addLog(r *protocol.StepResult) {
 	if l := j.log.Load(); l != nil {
 		l.addTo(r)

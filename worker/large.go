@@ -14,9 +14,9 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// sendLarge sends a result above the inline limit, and returns what settles the step with it. While the blob store or
-// the server does not work, it tries again as long as the worker holds the step: the result exists only here. The
-// handler's slot stays taken, and heartbeats renew the lease.
+// sendLarge sends a result above the inline limit and returns the StepResult that refers to it. While the blob store
+// or the server fails, it retries as long as the worker holds the step: the result exists only here. The handler's
+// slot stays taken.
 func (s *session) sendLarge(job *Job, raw json.RawMessage) protocol.StepResult {
 	b, can := s.backend.(protocol.LargeResultBackend)
 	if !can || len(raw) > job.maxLarge {
@@ -36,7 +36,7 @@ func (s *session) sendLarge(job *Job, raw json.RawMessage) protocol.StepResult {
 		case wire.RefusedWhole(err):
 			return refusal("result_refused", err.Error())
 		case tasker.ErrorCode(err) == tasker.CodeStaleToken, tasker.ErrorCode(err) == tasker.CodeWrongState:
-			// The step is no longer this worker's; the server refuses this too.
+			// The step is another worker's; the server refuses this too.
 			return protocol.StepResult{Status: protocol.ResultReleased}
 		case tasker.ErrorCode(err) == tasker.CodeNotFound:
 			s.registerAgain(ctx, worker)
@@ -48,9 +48,9 @@ func (s *session) sendLarge(job *Job, raw json.RawMessage) protocol.StepResult {
 	}
 }
 
-// sending returns the context of what is sent for a job whose handler has returned. It outlives the handler's after a
-// timeout: the server ends the attempt then. It ends with the lease, and soon after a worker that stops has ended the
-// contexts of its handlers: the step is given back while the worker can still say so.
+// sending returns a context for requests after job's handler has returned. It outlives the handler's context after a
+// timeout, where the server ends the attempt. It ends with the lease, and soon after a stopping worker has ended its
+// handlers' contexts: early enough to return the step.
 func (j *Job) sending() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(j.ctx))
 	stop := context.AfterFunc(j.ctx, func() {
@@ -68,14 +68,12 @@ func (j *Job) sending() (context.Context, func()) {
 	}
 }
 
-// mayTryAgain reports whether the worker still holds the step of a result that could not be sent.
 func (s *session) mayTryAgain(job *Job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !job.dropped
 }
 
-// tooLarge fails a step for good because of the size of its result.
 func tooLarge(job *Job, size, limit int) protocol.StepResult {
 	with := ""
 	if job.session != nil && job.session.codec != nil {
@@ -85,9 +83,8 @@ func tooLarge(job *Job, size, limit int) protocol.StepResult {
 		job.StepName, size, with, limit))
 }
 
-// Parent returns the result of the direct dependency called name as it is, and false if there is none. It reads one
-// that is kept apart (LargeResults) from the server, at the first call; ParentResult does so too, and ParentResults
-// holds only the others.
+// Parent returns the raw result of the direct dependency called name, and false if there is none. Its first call
+// reads a large result from the server; ParentResult does so too, and ParentResults has only the others.
 func (j *Job) Parent(name string) (json.RawMessage, bool, error) {
 	of, large := j.LargeResults[name]
 	if !large {
@@ -120,8 +117,7 @@ func (j *Job) Parent(name string) (json.RawMessage, bool, error) {
 	return raw, true, nil
 }
 
-// readParent reads the large result of a dependency. While the blob store or the server does not work, it tries again
-// for a minute: that is no fault of the step.
+// readParent retries for a minute while the blob store or the server fails, which is no fault of the step.
 func (j *Job) readParent(b protocol.LargeResultBackend, name string, of *tasker.LargeResult,
 ) (raw json.RawMessage, err error) {
 	var pause backoff.Pauses

@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// largeFake is a fake that takes large results, or fails to.
 type largeFake struct {
 	*fake
 	send  func(context.Context) error
@@ -29,7 +28,6 @@ func newLargeFake(send func(context.Context) error) *largeFake {
 	return f
 }
 
-// SendLargeResult implements protocol.LargeResultBackend.
 func (f *largeFake) SendLargeResult(ctx context.Context, _ uuid.UUID, _ protocol.LeaseRef, _ []byte,
 ) (*protocol.LargeResultReceipt, error) {
 	f.sends.Add(1)
@@ -39,19 +37,17 @@ func (f *largeFake) SendLargeResult(ctx context.Context, _ uuid.UUID, _ protocol
 	return &protocol.LargeResultReceipt{Reference: "here"}, nil
 }
 
-// LargeParentResult implements protocol.LargeResultBackend.
 func (*largeFake) LargeParentResult(context.Context, uuid.UUID, protocol.LeaseRef, string) (io.ReadCloser, error) {
 	return nil, tasker.Errorf(tasker.CodeNotFound, "there is none")
 }
 
-// LargeResult implements protocol.LargeResultBackend.
 func (*largeFake) LargeResult(context.Context, uuid.UUID, uuid.UUID) (io.ReadCloser, error) {
 	return nil, tasker.Errorf(tasker.CodeNotFound, "there is none")
 }
 
 func large(context.Context, *worker.Job) (any, error) { return strings.Repeat("x", 500), nil }
 
-// TestLargeResultIsSentAgain: until the store works, also over the end of the worker's patience with handlers.
+// TestLargeResultIsSentAgain: until the store works, also after the drain timeout.
 func TestLargeResultIsSentAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +75,7 @@ func TestLargeResultIsSentAgain(t *testing.T) {
 	})
 }
 
-// TestLargeResultOfStoppedWorker: a worker that stops gives a step back whose result nobody takes, within its time.
+// TestLargeResultOfStoppedWorker: a stopping worker returns in time a step whose result nobody takes.
 func TestLargeResultOfStoppedWorker(t *testing.T) {
 	t.Parallel()
 	for name, send := range map[string]func(context.Context) error{

@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// watch ensures that expire runs when the job's deadline or lease ends. One timer serves all steps: it moves
-// only for a step that is due before all others, and a timer that fires too early costs one check. The caller
-// holds mu.
+// watch ensures that expire runs when the job's deadline or lease ends. One timer serves all steps: it moves only for
+// a step that is due first, and firing too early costs one check. The caller holds mu.
 func (s *session) watch(job *Job) {
 	at := s.dueAt(job)
 	if at.IsZero() || (!s.nextDue.IsZero() && !at.Before(s.nextDue)) {
@@ -33,9 +32,8 @@ func (s *session) dueAt(job *Job) time.Time {
 	return job.deadline
 }
 
-// expire ends the contexts of the handlers whose time is over. A lease that a server did not renew before its
-// end is lost: another worker may now run the step, so this worker must stop. While no server answers, it
-// continues.
+// expire ends the contexts of handlers whose time is over. A lease that a server did not renew in time is lost:
+// another worker may run the step. While no server answers, the handler continues.
 func (s *session) expire() {
 	now := time.Now()
 	var late, lost []*Job
@@ -52,10 +50,10 @@ func (s *session) expire() {
 			continue
 		}
 		if !job.leaseEnd.IsZero() && !now.Before(job.leaseEnd) && !s.outliving {
-			s.outliving, outlives = true, true // once for all steps
+			s.outliving, outlives = true, true
 		}
 		if !job.deadline.IsZero() && !now.Before(job.deadline) {
-			job.deadline = time.Time{} // once
+			job.deadline = time.Time{}
 			late = append(late, job)
 		}
 		s.watch(job)
@@ -73,8 +71,8 @@ func (s *session) expire() {
 	}
 }
 
-// drop makes the session forget job: it reports nothing more about it. The handler keeps its slot until it
-// returns. The caller holds mu.
+// drop forgets job and reports nothing more about it. The handler keeps its slot until it returns. The caller holds
+// mu.
 func (s *session) drop(job *Job) {
 	job.dropped = true
 	if s.held[job.StepUUID] == job {
@@ -82,9 +80,9 @@ func (s *session) drop(job *Job) {
 	}
 }
 
-// renew applies the server's answers to a call about jobs. A lease that no answer reports lost or cancelled
-// is renewed from the time the call was sent. A lease that is not held, of a job that has ended meanwhile, is
-// no loss: the server has its result, or is about to refuse it, and settling finds out which.
+// renew applies the server's answers to a call about jobs. A lease that is not lost or cancelled is renewed from the
+// time of the call. A lost lease of a job that has ended meanwhile is no loss: the server has its result or is about
+// to refuse it, and settling finds out which.
 func (s *session) renew(jobs []*Job, answers []protocol.LeaseAnswer, sent time.Time) {
 	var gone map[uuid.UUID]string
 	for i := range answers {

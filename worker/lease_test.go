@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// untilEnded is a handler that continues until its context ends, and notes why.
+// untilEnded continues until its context ends, and notes the cause.
 type untilEnded struct {
 	mu     sync.Mutex
 	causes []error
@@ -86,7 +86,7 @@ func TestTimeOut(t *testing.T) {
 	})
 }
 
-// TestTimeOutOverruled: a handler that succeeds all the same has succeeded.
+// TestTimeOutOverruled: a handler that still succeeds has succeeded.
 func TestTimeOutOverruled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestHeartbeatAnswers(t *testing.T) {
 				if n := len(f.results()); n != 0 {
 					t.Errorf("%d results reported of a step that is not ours any more", n)
 				}
-				f.put(step("slow")) // the slot is free again
+				f.put(step("slow"))
 				synctest.Wait()
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
@@ -184,9 +184,8 @@ func TestHeartbeatAnswers(t *testing.T) {
 	}
 }
 
-// TestHeartbeatOvertakesSettlement: the server has taken the result, so that the
-// lease is over for it, and the answer is still on its way. That is no loss, and
-// a report whose answer does not arrive is repeated.
+// TestHeartbeatOvertakesSettlement: the server has taken the result, and with it the lease, but the answer is still
+// on its way. That is no loss, and an unanswered report is repeated.
 func TestHeartbeatOvertakesSettlement(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{protocol.LeaseLost, protocol.LeaseCancelled} {
@@ -233,8 +232,7 @@ func TestHeartbeatOvertakesSettlement(t *testing.T) {
 	}
 }
 
-// TestLeaseRunsOut: while a server answers heartbeats and renews no lease, a step
-// continues until its lease ends, and not longer.
+// TestLeaseRunsOut: a step continues until its lease ends if a server answers heartbeats without renewing it.
 func TestLeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -268,8 +266,7 @@ func TestLeaseRunsOut(t *testing.T) {
 	})
 }
 
-// TestStepHandedOutAgain: the same step under a new token means that the old
-// lease is gone, and only the new one is reported.
+// TestStepHandedOutAgain: a new token for the same step replaces the old lease; only the new one is reported.
 func TestStepHandedOutAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

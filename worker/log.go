@@ -13,12 +13,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// announce logs that the worker has begun, and what of its options does not do what it seems to.
 func (s *session) announce() {
 	me := s.me()
 	if !s.opts.Quiet {
 		served := me.Namespaces
-		if len(served) == 0 { // an older server
+		if len(served) == 0 {
 			served = s.opts.Namespaces
 		}
 		s.log.Info("worker started", "server", cmp.Or(s.server, "in this process"),
@@ -38,7 +37,6 @@ func (s *session) announce() {
 // maxLogged bounds the message of a failure in the log, in bytes. The server has all of it.
 const maxLogged = 1 << 10
 
-// tell logs a failure that the server has taken, and what it makes of it.
 func (s *session) tell(job *Job, result *protocol.StepResult, answer *protocol.SettleAnswer) {
 	if result.Status != protocol.ResultFailed || result.Error == nil || s.opts.Quiet {
 		return

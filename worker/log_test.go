@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// logOf returns what a worker logs about the start and one failing step, which the server makes an answer to.
 func logOf(t *testing.T, o worker.Options, answer protocol.SettleAnswer) []string {
 	t.Helper()
 	var log strings.Builder
@@ -49,7 +48,7 @@ func logOf(t *testing.T, o worker.Options, answer protocol.SettleAnswer) []strin
 	return strings.Split(strings.TrimSpace(log.String()), "\n")
 }
 
-// TestWorkerLog: a worker logs its start, and each failure once, with what follows, at the level that fits.
+// TestWorkerLog: a worker logs its start, and each failure once, with its consequence, at the right level.
 func TestWorkerLog(t *testing.T) {
 	t.Parallel()
 	start := `level=INFO msg="worker started" worker=w server="in this process" namespaces=shop handlers=charge,mail ` +

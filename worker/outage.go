@@ -11,17 +11,16 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/backoff"
 )
 
-// outage is a time in which polls fail. The loop whose poll failed first handles it: that loop alone pauses
-// and retries until a poll succeeds. So several loops send a struggling server no more tries than one would,
-// and a Retry-After holds for all.
+// outage is a time in which polls fail. Only the loop whose poll failed first pauses and retries until a poll
+// succeeds. So several loops send a struggling server no more tries than one, and a Retry-After applies to all.
 type outage struct {
 	pause backoff.Pauses
 	over  chan struct{} // closed when a poll has succeeded
 }
 
-// pollFailed handles a failed poll for room steps by the worker called me, and reports whether to continue.
-// mine is the outage that the loop handles, or nil. After the pause it returns the outage that the loop
-// handles from now on, or nil when another loop handles it.
+// pollFailed handles a failed poll for room steps by the worker called me, and reports whether to continue. mine is
+// the outage that the loop handles, or nil. After the pause it returns the outage that the loop handles from now on,
+// or nil if another loop does.
 func (s *session) pollFailed(ctx context.Context, err error, room int, me uuid.UUID, mine *outage) (*outage, bool) {
 	s.mu.Lock()
 	if errors.Is(err, wire.ErrTooLong) {
@@ -38,14 +37,14 @@ func (s *session) pollFailed(ctx context.Context, err error, room int, me uuid.U
 	return mine, s.waitOut(ctx, err, me, &mine.pause)
 }
 
-// waitOut pauses and reports whether to continue. A running worker outlives even a refusal: an operator may
-// fix the key on the server.
+// waitOut pauses and reports whether to continue. A running worker outlives even a refusal: an operator may fix the
+// key on the server.
 func (s *session) waitOut(ctx context.Context, err error, me uuid.UUID, pause *backoff.Pauses) bool {
 	if tasker.ErrorCode(err) == tasker.CodeNotFound {
 		s.registerAgain(ctx, me)
 		if pause.Failures == 0 {
 			pause.Failures++
-			return ctx.Err() == nil // try the new ID at once
+			return ctx.Err() == nil
 		}
 	} else {
 		s.log.Warn("poll for steps", "error", err)
@@ -53,7 +52,6 @@ func (s *session) waitOut(ctx context.Context, err error, me uuid.UUID, pause *b
 	return pause.Wait(ctx, tasker.ErrorRetryAfter(err))
 }
 
-// recovered ends an outage for all loops.
 func (s *session) recovered(o *outage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestWorkerPolls: how much is asked for, and when.
 func TestWorkerPolls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +35,7 @@ func TestWorkerPolls(t *testing.T) {
 			t.Errorf("%d polls and %d running, want 2 and 3: all slots are taken", n, running.Load())
 		}
 		release <- struct{}{}
-		time.Sleep(2 * time.Millisecond) // for a moment the worker waits for the others of the batch
+		time.Sleep(2 * time.Millisecond) // the worker waits a moment for the others of the batch
 		synctest.Wait()
 		if n := f.pollCount(); n != 3 || f.polls[2].Capacity != 1 || running.Load() != 3 {
 			t.Errorf("polls %+v and %d running, want a third poll for the free slot", f.polls, running.Load())
@@ -57,8 +56,8 @@ func TestWorkerPolls(t *testing.T) {
 	})
 }
 
-// TestWorkerPollsTwice: an idle worker has two polls waiting, which share its
-// slots; and one more for what the steps of another leave free.
+// TestWorkerPollsTwice: an idle worker has two waiting polls that share its slots, and another for slots that one of
+// them leaves free.
 func TestWorkerPollsTwice(t *testing.T) {
 	t.Parallel()
 	for concurrency, want := range map[int]struct{ idle, oneRuns []int }{
@@ -97,8 +96,7 @@ func TestWorkerPollsTwice(t *testing.T) {
 	}
 }
 
-// TestWorkerRetryAfter: the pause is at least what the server asks for, and both
-// loops that poll keep it.
+// TestWorkerRetryAfter: both polling loops pause for at least the server's time.
 func TestWorkerRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +126,7 @@ func TestWorkerRetryAfter(t *testing.T) {
 	})
 }
 
-// TestWorkerOutage: while polls fail, one at a time tries; when one has succeeded
-// both wait at the server again.
+// TestWorkerOutage: while polls fail, one at a time tries; after a success both wait at the server again.
 func TestWorkerOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +137,7 @@ func TestWorkerOutage(t *testing.T) {
 			most.Store(max(most.Load(), int64(len(f.waiting()))))
 			select {
 			case <-down:
-				time.Sleep(10 * time.Millisecond) // so that two at once would be seen
+				time.Sleep(10 * time.Millisecond)
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -159,7 +156,7 @@ func TestWorkerOutage(t *testing.T) {
 			t.Errorf("%d polls wait while all is well, want 2", n)
 		}
 		close(down)
-		time.Sleep(20 * time.Millisecond) // both fail
+		time.Sleep(20 * time.Millisecond)
 		most.Store(0)
 		time.Sleep(59 * time.Second)
 		if most.Load() != 1 || tries.Load() > 18 {
@@ -176,7 +173,6 @@ func TestWorkerOutage(t *testing.T) {
 	})
 }
 
-// sleepUntilDone waits for d and reports whether ctx is still alive.
 func sleepUntilDone(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -186,17 +182,16 @@ func sleepUntilDone(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// TestWorkerWaves: short steps that came together, be it with two polls, are
-// reported together, and the next polls wait for their slots; but not for a long
-// one among them.
+// TestWorkerWaves: short steps that came together, even with two polls, are reported together, and the next polls
+// wait for their slots, but not for a long step among them.
 func TestWorkerWaves(t *testing.T) {
 	t.Parallel()
 	const slots = 8
 	for name, tc := range map[string]struct {
 		steps    []string
-		reported []int         // sizes of the reports
-		wave     time.Duration // until then there is no other poll
-		polls    []int         // that wait after that
+		reported []int
+		wave     time.Duration
+		polls    []int
 	}{
 		"AllShort": {slices.Repeat([]string{"short"}, slots), []int{slots}, slots * shortStep, []int{4, 4}},
 		"OneLong": {append(slices.Repeat([]string{"short"}, slots-1), "long"), []int{slots - 1, 1}, time.Millisecond,
@@ -255,5 +250,4 @@ func TestWorkerWaves(t *testing.T) {
 	}
 }
 
-// shortStep is by how much each short step of a batch takes longer than the one before.
 const shortStep = 50 * time.Microsecond

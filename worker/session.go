@@ -20,17 +20,17 @@ import (
 const (
 	stopGrace   = 5 * time.Second  // for handlers whose context has ended
 	settleGrace = 10 * time.Second // for the last results to be reported, at least
-	drainGrace  = 5 * time.Second  // for the final drain
+	drainGrace  = 5 * time.Second
 )
 
 // session is one Run of a Worker. Four parts share it: fetching (one goroutine per poll, or two for a Transport), the
-// handlers, settling and heartbeats (one goroutine each). mu guards their shared state, and
-// they wake each other with signals. Lock order: enrol before mu. No call of the Backend and no
-// handler runs with mu held. The fields above mu are set once, before the parts start.
+// handlers, settling and heartbeats (one goroutine each). mu guards their state, and they wake each other with
+// signals. Lock order: enrol before mu. No call of the Backend and no handler runs with mu held. The fields above mu
+// are set before the parts start.
 type session struct {
 	backend      protocol.Backend
-	codec        *tasker.Client // nil without a codec
-	server       string         // for the log
+	codec        *tasker.Client
+	server       string
 	opts         Options
 	log          *slog.Logger
 	handlers     map[string]*registered
@@ -46,36 +46,33 @@ type session struct {
 
 	enrol sync.Mutex // held while registering; before mu
 
-	mu sync.Mutex
-	// self is the latest registration; it changes when the worker registers again.
+	mu         sync.Mutex
 	self       protocol.RegisteredWorker
 	held       map[uuid.UUID]*Job // assigned, and neither settled nor lost
-	running    int                // handlers that have not returned
-	done       results            // to be reported
-	settling   int                // results being reported
-	asked      int                // steps polled for, without an answer yet
-	limit      int                // of one poll or start
-	deliveries deliveries         // of a Transport
-	outage     *outage            // while polls fail, else nil
+	running    int
+	done       results
+	settling   int
+	asked      int // steps polled for, without an answer yet
+	limit      int // of one poll or start
+	deliveries deliveries
+	outage     *outage // while polls fail, else nil
 	// draining is set once and stays: no more steps are accepted.
 	draining   bool
-	lastBatch  stepBatch   // the latest accepted steps
-	unreported int         // results given up since draining
-	due        *time.Timer // fires expire
-	nextDue    time.Time   // when due fires; zero: never
-	heard      time.Time   // when the server last answered a heartbeat
-	spoken     time.Time   // when a server last answered about leases
-	unanswered bool        // since then such a call failed without an answer
-	outliving  bool        // the log has the message that steps outlive their leases
+	lastBatch  stepBatch
+	unreported int // results dropped since draining
+	due        *time.Timer
+	nextDue    time.Time // when due fires; zero: never
+	heard      time.Time // when the server last answered a heartbeat
+	spoken     time.Time // when a server last answered about leases
+	unanswered bool      // since then such a call failed without an answer
+	outliving  bool      // the log has the message that steps outlive their leases
 }
 
-// results pairs the results to report with their jobs.
 type results struct {
 	jobs []*Job
 	list []protocol.StepResult
 }
 
-// add appends one result and keeps the two lists parallel.
 func (r *results) add(job *Job, result protocol.StepResult) {
 	r.jobs = append(r.jobs, job)
 	r.list = append(r.list, result)
@@ -84,11 +81,9 @@ func (r *results) add(job *Job, result protocol.StepResult) {
 // signal wakes one waiter; a signal without a waiter is kept.
 type signal chan struct{}
 
-// newSignal returns a signal that keeps one wake-up.
 func newSignal() signal { return make(signal, 1) }
 
-// send wakes the waiter, or leaves the wake-up for the next. It never blocks, so it may be
-// called with mu held.
+// send wakes the waiter, or leaves the wake-up for the next. It never blocks, so it may be called with mu held.
 func (s signal) send() {
 	select {
 	case s <- struct{}{}:
@@ -96,7 +91,6 @@ func (s signal) send() {
 	}
 }
 
-// clear discards a kept signal.
 func (s signal) clear() {
 	select {
 	case <-s:
@@ -104,7 +98,6 @@ func (s signal) clear() {
 	}
 }
 
-// newSession returns a session of the handlers of g, which has not registered yet.
 func newSession(ctx context.Context, w *Worker, g handlerGroup) *session {
 	opts := w.opts
 	opts.Name, opts.Concurrency = g.name, g.concurrency
@@ -118,7 +111,6 @@ func newSession(ctx context.Context, w *Worker, g handlerGroup) *session {
 	}
 }
 
-// registration returns the request that registers a worker with these options and handlers.
 func (o *Options) registration(handlers map[string]*registered) protocol.WorkerRegistration {
 	return protocol.WorkerRegistration{
 		Name:         o.Name,
@@ -132,7 +124,6 @@ func (o *Options) registration(handlers map[string]*registered) protocol.WorkerR
 	}
 }
 
-// run registers and works until the end that Worker.Run documents.
 func (s *session) run(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -143,7 +134,7 @@ func (s *session) run(ctx context.Context) error {
 	return s.work(ctx)
 }
 
-// begin checks the broker, if there is one, and registers. A worker that cannot receive must not be sent steps.
+// begin checks the broker before it registers: the server must not send steps to a worker that cannot receive.
 func (s *session) begin(ctx context.Context) error {
 	if t := s.opts.Transport; t != nil {
 		if err := t.Check(ctx, s.log); err != nil {
@@ -157,7 +148,6 @@ func (s *session) begin(ctx context.Context) error {
 	return nil
 }
 
-// work runs the parts of the session until the end that Run documents.
 func (s *session) work(ctx context.Context) error {
 	// Settling and heartbeats outlive ctx: they end with the drain.
 	life, end := context.WithCancel(s.values)
@@ -189,8 +179,7 @@ func (s *session) work(ctx context.Context) error {
 	return err
 }
 
-// register registers the worker and learns its ID and intervals. It retries while the server is unavailable,
-// and returns when the server refuses or ctx ends.
+// register retries while the server is unavailable, and returns when the server refuses or ctx ends.
 func (s *session) register(ctx context.Context) error {
 	var pause backoff.Pauses
 	for {
@@ -215,8 +204,8 @@ func (s *session) register(ctx context.Context) error {
 	}
 }
 
-// registerAgain handles a CodeNotFound for the worker called old. The part of the session that notices first
-// does it for all.
+// registerAgain handles a CodeNotFound for the worker called old. The part of the session that notices first does it
+// for all.
 func (s *session) registerAgain(ctx context.Context, old uuid.UUID) {
 	s.enrol.Lock()
 	defer s.enrol.Unlock()
@@ -234,7 +223,6 @@ func (s *session) registerAgain(ctx context.Context, old uuid.UUID) {
 	s.moveDeliveries()
 }
 
-// me returns the registration of this worker.
 func (s *session) me() protocol.RegisteredWorker {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,14 +24,13 @@ func (s *session) settleLoop(ctx context.Context) {
 		}
 		select {
 		case <-s.settleWake:
-			runtime.Gosched() // handlers that are about to end share the report
+			runtime.Gosched() // handlers about to end share the report
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// takeResults removes the next batch of results to report.
 func (s *session) takeResults() results {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +45,6 @@ func (s *session) takeResults() results {
 	}
 	if n == len(s.done.list) {
 		batch, s.done = s.done, results{}
-		// The next batch is probably as long.
 		s.done.jobs = make([]*Job, 0, n)
 		s.done.list = make([]protocol.StepResult, 0, n)
 	} else {
@@ -57,7 +55,6 @@ func (s *session) takeResults() results {
 	return batch
 }
 
-// settled releases the steps of a finished batch.
 func (s *session) settled(batch results) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +71,7 @@ func (s *session) settled(batch results) {
 	}
 }
 
-// settle reports batch and returns when every result is accepted, refused for good, or beyond its lease.
+// settle returns when every result of batch is accepted, refused for good, or beyond its lease.
 func (s *session) settle(ctx context.Context, batch results) {
 	var pause backoff.Pauses
 	for {
@@ -94,7 +91,7 @@ func (s *session) settle(ctx context.Context, batch results) {
 		case err == nil:
 			batch, err = s.evaluate(batch, answers)
 			if err == nil {
-				continue // the remaining results were changed and can be sent at once
+				continue // the remaining results were changed and can be sent immediately
 			}
 		case wire.RefusedWhole(err):
 			if half := len(batch.list) / 2; half > 0 {
@@ -117,12 +114,11 @@ func (s *session) settle(ctx context.Context, batch results) {
 	}
 }
 
-// lastTries bounds the pause between reports of a stopping worker to about a second, because little time is
-// left.
+// lastTries bounds the pause between reports of a stopping worker to about a second.
 const lastTries = 3
 
-// waitToReport pauses before the next report, until a server answers again or the worker begins to stop, and
-// reports whether ctx is still alive.
+// waitToReport pauses until the next report, a server's answer or the begin of a stop, and reports whether ctx is
+// alive.
 func (s *session) waitToReport(ctx context.Context, pause *backoff.Pauses, err error) bool {
 	s.mu.Lock()
 	if s.draining {
@@ -132,10 +128,10 @@ func (s *session) waitToReport(ctx context.Context, pause *backoff.Pauses, err e
 	return pause.WaitOr(ctx, tasker.ErrorRetryAfter(err), s.settleAgain)
 }
 
-// reportable drops the results that are not worth another try. A result is reported even after the end of its
-// lease, because the server may take the step away late, and refuses the result if it has; one lease later it
-// certainly has. While no server answers, a result is kept as long as its attempt may last. The number of
-// kept results is bounded, because they stop the intake; see room.
+// reportable drops results that are not worth another try. A result is reported even after the end of its lease,
+// because the server may take the step away late; one lease later it certainly has. While no server answers, a result
+// is kept as long as its attempt may last. The number of kept results is bounded, because they stop the intake; see
+// room.
 func (s *session) reportable(batch results) results {
 	now := time.Now()
 	var kept, late results
@@ -147,7 +143,7 @@ func (s *session) reportable(batch results) results {
 	}
 	if !slices.ContainsFunc(batch.jobs, func(job *Job) bool { return job.dropped || tooLate(job) }) {
 		s.mu.Unlock()
-		return batch // the usual case; avoid the copy
+		return batch
 	}
 	for i, job := range batch.jobs {
 		switch {
@@ -163,8 +159,7 @@ func (s *session) reportable(batch results) results {
 	return kept
 }
 
-// evaluate evaluates the answers to batch. It returns the results to send again, and the error to wait out first,
-// if any.
+// evaluate returns the results to send again, and the error to wait out first, if any.
 func (s *session) evaluate(batch results, answers []protocol.SettleAnswer) (again results, wait error) {
 	for i := range answers {
 		err := answers[i].Error
@@ -185,8 +180,8 @@ func (s *session) evaluate(batch results, answers []protocol.SettleAnswer) (agai
 	return again, wait
 }
 
-// refused replaces the i-th result of batch, which the server will never accept, by a failure with that
-// reason, and appends it to again. The step must not run repeatedly to the same end.
+// refused replaces the i-th result of batch, which the server will never accept, by a failure with the reason, and
+// appends it to again: the step must not run repeatedly to the same end.
 func (s *session) refused(batch results, i int, err error, again results) results {
 	job := batch.jobs[i]
 	s.mu.Lock()

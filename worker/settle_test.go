@@ -121,8 +121,6 @@ func TestSettleRetries(t *testing.T) {
 	})
 }
 
-// answerItems refuses the named items, the first n times each is sent, and
-// takes the others. What is taken is noted in f.
 func answerItems(f *fake, bad map[uuid.UUID]*tasker.Error,
 	n int,
 ) func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
@@ -146,8 +144,7 @@ func answerItems(f *fake, bad map[uuid.UUID]*tasker.Error,
 	}
 }
 
-// TestSettleRefused: a result that the server will never take becomes a failure
-// that says so, and does not take others with it.
+// TestSettleRefused: a result that the server will never take becomes a failure that says so, and leaves the others.
 func TestSettleRefused(t *testing.T) {
 	t.Parallel()
 	const steps = 9
@@ -219,7 +216,6 @@ func TestSettleRefused(t *testing.T) {
 	}
 }
 
-// TestSettleStale: a result under a lost lease is dropped at once.
 func TestSettleStale(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

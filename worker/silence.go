@@ -10,19 +10,18 @@ import (
 // longestSilence bounds how long a step without a timeout outlives its lease.
 const longestSilence = 24 * time.Hour
 
-// unreachable reports whether a call that failed with err got no answer from a server that knows the leases:
-// the connection failed, no answer came in time, or the answer was that the service or its database is
-// unavailable.
+// unreachable reports whether err means that no server with the leases answered: the connection failed, no answer
+// came in time, or the service or its database is unavailable.
 func unreachable(err error) bool {
 	return err != nil && (wire.Unanswered(err) || tasker.ErrorCode(err) == tasker.CodeUnavailable)
 }
 
-// note learns from the outcome of a call about leases whether a server answers. Polls do not count: a server
-// that dispatches through Redis answers them while its database is unavailable.
+// note learns from a call about leases whether a server answers. Polls do not count: a server with Redis answers them
+// while its database is unavailable.
 //
-// The first answer after a long silence begins a new lease for every step that the worker holds, because the
-// server does the same for workers that could not reach it. If only this worker was cut off, its next
-// heartbeat, sent at once, learns which leases are lost.
+// The first answer after a long silence begins a new lease for every held step, because the server does the same for
+// workers that could not reach it. If only this worker was cut off, its next heartbeat, sent immediately, learns
+// which leases are lost.
 func (s *session) note(err error) {
 	now := time.Now()
 	s.mu.Lock()
@@ -49,17 +48,16 @@ func (s *session) note(err error) {
 	}
 }
 
-// silent reports whether no server has answered for so long that no lease could be renewed. A beat is sent
-// each third of a lease, so one has failed when a lease ends in such a silence. A process that was suspended
-// for as long has sent none, and cannot know. The caller holds mu.
+// silent reports whether no server has answered for so long that no lease could be renewed. A beat is sent each third
+// of a lease, so one has failed when a lease ends in a silence. A process that was suspended for as long has sent
+// none, so its silence proves nothing. The caller holds mu.
 func (s *session) silent(now time.Time) bool {
 	return s.unanswered && now.Sub(s.spoken) >= leaseOf(&s.self)/2
 }
 
-// lostAt is when the worker gives job up unless its lease is renewed; zero: never. While no server answers,
-// perhaps no server takes the step away, so the end of the lease is no reason to stop. The end of the attempt
-// is one, because no server accepts a result after it; a further lease is added for the result of the
-// timeout. The caller holds mu.
+// lostAt is when the worker drops job unless its lease is renewed; zero: never. While no server answers, perhaps no
+// server takes the step away, so the end of the lease is no reason to stop. The end of the attempt is one, because no
+// server accepts a result after it; a further lease is for the result of the timeout. The caller holds mu.
 func (s *session) lostAt(job *Job, now time.Time) time.Time {
 	end := job.leaseEnd
 	switch {
@@ -74,7 +72,7 @@ func (s *session) lostAt(job *Job, now time.Time) time.Time {
 	return end
 }
 
-// hold records end as the end of job's lease. The caller holds mu.
+// hold requires mu.
 func (s *session) hold(job *Job, end time.Time) {
 	job.leaseEnd = end
 	if !job.ended {

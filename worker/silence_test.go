@@ -14,15 +14,14 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// reach says of a server whether calls about leases are answered.
+// reach says whether a server answers calls about leases.
 type reach struct {
 	down  atomic.Bool
-	tries atomic.Int64              // reports while it was down
+	tries atomic.Int64
 	lost  atomic.Pointer[uuid.UUID] // a step that is in other hands
 }
 
-// outage makes a server of f that can be down: err answers every heartbeat and
-// report then. Polls still work, as they do where they are answered without the database.
+// outage lets a server of f fail: err answers every heartbeat and report. Polls still work, as without a database.
 func outage(f *fake, err error) *reach {
 	r := &reach{}
 	f.onHeartbeat = func(b protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
@@ -47,7 +46,6 @@ func outage(f *fake, err error) *reach {
 	return r
 }
 
-// lasting is a step with a time-out.
 func lasting(handler string, timeout time.Duration) protocol.Assignment {
 	s := step(handler)
 	s.TimeoutSeconds = int(timeout / time.Second)
@@ -56,9 +54,8 @@ func lasting(handler string, timeout time.Duration) protocol.Assignment {
 
 var errAway = tasker.Errorf(tasker.CodeUnavailable, "away")
 
-// TestOutageLongerThanLeases: no server answers for ten leases, and then one does
-// that holds them still. The handler continues, what has ended is reported, and
-// nothing is lost.
+// TestOutageLongerThanLeases: no server answers for ten leases, then one answers that still has them. The handler
+// continues, ended steps are reported, and nothing is lost.
 func TestOutageLongerThanLeases(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
@@ -115,8 +112,7 @@ func TestOutageLongerThanLeases(t *testing.T) {
 	}
 }
 
-// TestOutageEndsInLoss: only this worker was cut off. The first server that answers says
-// so, and the step ends at once.
+// TestOutageEndsInLoss: only this worker was cut off. The first answer says so, and the step ends immediately.
 func TestOutageEndsInLoss(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,15 +145,14 @@ func TestOutageEndsInLoss(t *testing.T) {
 	})
 }
 
-// TestOutageIsBounded: a server that never comes back keeps neither handlers nor
-// results forever.
+// TestOutageIsBounded: handlers and results end although the server never comes back.
 func TestOutageIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		timeout time.Duration
-		cause   error         // for which the handler ends
-		ends    time.Duration // when, at the latest
-		reports time.Duration // no report after
+		cause   error
+		ends    time.Duration
+		reports time.Duration
 	}{
 		"TimeOut":           {10 * time.Minute, worker.ErrTimedOut, 10 * time.Minute, 12 * time.Minute},
 		"NoTimeOut":         {0, worker.ErrLeaseLost, 24*time.Hour + time.Minute, 24*time.Hour + 2*time.Minute},
@@ -200,7 +195,7 @@ func TestOutageIsBounded(t *testing.T) {
 	}
 }
 
-// TestOutageOfHeartbeats: a server answers reports, but no heartbeat. Its leases run out.
+// TestOutageOfHeartbeats: leases run out while a server answers reports but no heartbeat.
 func TestOutageOfHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +208,7 @@ func TestOutageOfHeartbeats(t *testing.T) {
 		r := run(t, w)
 		f.put(lasting("slow", time.Hour))
 		for range 61 {
-			f.put(step("noop")) // its report is answered
+			f.put(step("noop"))
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()
@@ -227,12 +222,12 @@ func TestOutageOfHeartbeats(t *testing.T) {
 	})
 }
 
-// TestStopDuringAnOutage: a worker that stops tries to report until its drain
-// time-out, often enough to meet a server that comes back in that time.
+// TestStopDuringAnOutage: until its drain timeout, a stopping worker reports often enough to meet a server that comes
+// back.
 func TestStopDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		back  time.Duration // after the stop
+		back  time.Duration
 		taken int
 	}{
 		"BackInTime": {28 * time.Second, 1},

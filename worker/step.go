@@ -16,15 +16,14 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// accept takes over assigned steps and starts their handlers, or gives the steps back when fetching ended
-// while they were being assigned.
+// accept starts the handlers of assigned steps, or returns the steps if fetching ended meanwhile.
 func (s *session) accept(steps []protocol.Assignment, open bool) {
 	if len(steps) == 0 {
 		return
 	}
 	now := time.Now()
-	// Jobs are allocated one by one: as one block, the longest step of a batch would keep the parameters of
-	// all in memory.
+	// Jobs are allocated separately: in one block, the longest step of a batch would keep the parameters of all in
+	// memory.
 	jobs := make([]*Job, len(steps))
 	var lost []*Job
 	s.mu.Lock()
@@ -60,8 +59,7 @@ func (s *session) accept(steps []protocol.Assignment, open bool) {
 	}
 }
 
-// newJob returns the Job of a. Its times are on the worker's clock, because the server's may differ. The
-// caller holds mu.
+// newJob has times on the worker's clock, because the server's may differ. The caller holds mu.
 func (s *session) newJob(a *protocol.Assignment, now time.Time) *Job {
 	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes,
 		maxLarge: s.self.MaxLargeResultBytes, maxLog: s.self.MaxLogBytes, batch: s.lastBatch.no}
@@ -80,7 +78,7 @@ func (s *session) newJob(a *protocol.Assignment, now time.Time) *Job {
 	return job
 }
 
-// execute runs one step. Whatever the handler does, execute calls finish once.
+// execute runs one step and calls finish once, whatever the handler does.
 func (s *session) execute(job *Job) {
 	var result json.RawMessage
 	var err error
@@ -107,7 +105,6 @@ func (s *session) execute(job *Job) {
 	returned = true
 }
 
-// finish hands the handler's result to settling.
 func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 	var result protocol.StepResult
 	if err == nil {
@@ -119,7 +116,7 @@ func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 		}
 	}
 	job.addLog(&result)
-	job.cancel(nil) // ends the contexts that the handler derived from its own
+	job.cancel(nil) // ends contexts that the handler derived
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +126,7 @@ func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 	s.wakeFetch()
 }
 
-// end records result as the end of job. The caller holds mu.
+// end requires mu.
 func (s *session) end(job *Job, result *protocol.StepResult) {
 	job.ended = true
 	if !job.dropped {
@@ -144,8 +141,8 @@ func (s *session) end(job *Job, result *protocol.StepResult) {
 	}
 }
 
-// completed is the result of a handler that succeeded. A result over the server's limit is sent apart where the server
-// keeps such; else it fails the step here, so that it does not travel only to be refused.
+// completed sends a result over the server's limit apart if the server keeps such results; else it fails the step
+// here, without sending the result.
 func (s *session) completed(job *Job, raw json.RawMessage) protocol.StepResult {
 	if job.maxResult > 0 && len(raw) > job.maxResult {
 		return s.sendLarge(job, raw)
@@ -153,14 +150,12 @@ func (s *session) completed(job *Job, raw json.RawMessage) protocol.StepResult {
 	return protocol.StepResult{Status: protocol.ResultCompleted, Result: raw}
 }
 
-// refusal fails a step for good because of its result.
 func refusal(kind, message string) protocol.StepResult {
 	final := false
 	f := &tasker.Failure{Type: kind, Message: message, Retryable: &final}
 	return protocol.StepResult{Status: protocol.ResultFailed, Error: bounded(f)}
 }
 
-// failed decides the effect of a handler's error on its step.
 func failed(job *Job, err error) protocol.StepResult {
 	var snooze *snoozeError
 	if errors.As(err, &snooze) {
@@ -174,8 +169,7 @@ func failed(job *Job, err error) protocol.StepResult {
 	}
 	f := failureOf(err)
 	if errors.Is(cause, ErrTimedOut) && !isPanic {
-		// The handler's error only shows how it noticed the timeout, and nothing about the use of another
-		// attempt.
+		// The handler's error only shows how it noticed the timeout, not whether another attempt helps.
 		f.Type, f.Class, f.Retryable = "timeout", tasker.ClassResource, nil
 		f.Message = cut(fmt.Sprintf("timed out after %s: %s", seconds(job.timeout), f.Message), maxFailureMessage)
 	}
@@ -190,7 +184,6 @@ func seconds(d time.Duration) string {
 	return d.String()
 }
 
-// progress sends a handler's progress report.
 func (s *session) progress(job *Job, percent int, message string) error {
 	if cause := context.Cause(job.ctx); cause != nil {
 		return cause
@@ -202,11 +195,10 @@ func (s *session) progress(job *Job, percent int, message string) error {
 	return context.Cause(job.ctx)
 }
 
-// maxStatus bounds the message of a progress report, in bytes.
 const maxStatus = 1024
 
-// statusOf makes a message one that the server takes: valid UTF-8, at most 1 KiB, and without control characters other
-// than line feeds and tabs. A report must not fail because of what a handler passes on from elsewhere.
+// statusOf makes a message acceptable: valid UTF-8, at most 1 KiB, no control characters but line feeds and tabs. A
+// report must not fail because of a message from elsewhere.
 func statusOf(message string) string {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -224,7 +216,6 @@ func statusOf(message string) string {
 	return clean[:end]
 }
 
-// report sends what a handler reports before its end, which renews the lease.
 func (s *session) report(ctx context.Context, job *Job, r protocol.ProgressReport) error {
 	r.WorkerID, r.StepUUID, r.Token = s.me().WorkerID, job.StepUUID, job.Token
 	sent := time.Now()

@@ -9,41 +9,37 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Transport brings a worker its steps in messages of a broker, instead of polls; see Options. Package rabbitmq
-// has one. Everything else goes to the Backend: the worker starts and settles its steps there, so a message is only
-// the notice of a lease, and may be lost, late or repeated without harm.
+// Transport brings a worker its steps in messages of a broker instead of polls; see Options and package rabbitmq. The
+// worker starts and settles steps through the Backend, so a message only announces a lease, and may be lost, late or
+// repeated without harm.
 //
-// Several workers may share one Transport, so its methods must be safe for concurrent use.
+// Workers may share a Transport: its methods must be safe for concurrent use.
 type Transport interface {
-	// Name is the transport that the worker registers with, such as TransportAMQP.
 	Name() string
-	// Check connects to the broker once and disconnects. It blocks and retries while the broker is unavailable, of which
-	// log tells, and returns an error when the broker refuses the credentials, when the settings are wrong, or when ctx
-	// ends.
+	// Check connects to the broker once and disconnects. It retries and logs while the broker is unavailable, and
+	// returns an error when the broker refuses the credentials, the settings are wrong, or ctx ends.
 	Check(ctx context.Context, log *slog.Logger) error
-	// Receive consumes the queue and passes each message to sub.Deliver, until ctx ends. It handles every failure:
-	// it reconnects after growing pauses, and waits for a queue that does not exist. When ctx has ended, it takes no
-	// more messages and returns as soon as each delivery has its answer, or the connection is lost.
+	// Receive consumes the queue and passes each message to sub.Deliver until ctx ends. It reconnects after growing
+	// pauses and waits for a missing queue. After ctx has ended it takes no more messages, and returns when each
+	// delivery has its answer or the connection is lost.
 	Receive(ctx context.Context, sub Subscription)
 }
 
-// Subscription is what a Transport receives, and for whom.
+// Subscription is the queue that a Transport consumes for a worker.
 type Subscription struct {
 	// WorkerID is the worker. A message for another one is rejected, not delivered.
 	WorkerID uuid.UUID
-	// Queue is the name of the queue, from the answer to the registration.
+	// Queue is the name from the answer to the registration.
 	Queue string
 	// Prefetch bounds the deliveries without an answer.
 	Prefetch int
-	// Deliver takes one delivery over. It does not block, and is safe for concurrent use. A message that is delivered
-	// again after a reconnection is passed again; the worker recognizes its lease.
+	// Deliver takes one delivery over. It does not block, and is safe for concurrent use. Pass repeated messages too.
 	Deliver func(Delivery)
-	// Logger receives warnings for operators.
-	Logger *slog.Logger
+	Logger  *slog.Logger
 }
 
-// Delivery is one message with a step that is assigned to the worker. The worker gives each delivery one answer. The
-// answers do not block. One that cannot reach the broker is dropped: the broker then delivers the message again.
+// Delivery is one message with a step for the worker, which gives it one answer. Answers do not block. The Transport
+// drops one that cannot reach the broker, which then delivers the message again.
 type Delivery struct {
 	Assignment protocol.Assignment
 	// Ack removes the message: the server has answered whether the worker holds the step.

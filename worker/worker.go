@@ -21,46 +21,41 @@ import (
 
 // Options configures New. A zero field, or nil for the whole, selects the default.
 type Options struct {
-	// Name is the name that operators see. Defaults to host name and process ID.
+	// Name defaults to host name and process ID.
 	Name string
-	// Namespaces are those that the worker serves: a handler belongs to its namespace. Defaults to those of the API key,
-	// if it is limited to some, and else to "default". protocol.AllNamespaces alone is all that the key reaches.
+	// Namespaces are those whose handlers the worker runs. Defaults to those of the API key if it is limited to some,
+	// else to "default". protocol.AllNamespaces alone selects all that the key reaches.
 	Namespaces []string
-	// Capabilities are the abilities of the worker; it gets no step that requires another. Defaults to none.
+	// Capabilities of the worker; it gets no step that requires another. Defaults to none.
 	Capabilities []string
 	// Concurrency bounds the steps that run at once. Defaults to 10.
 	Concurrency int
 	// PollWait bounds one long poll; the server may shorten it. Defaults to 20 seconds.
 	PollWait time.Duration
-	// DrainTimeout bounds how long running handlers may continue after Run was told to stop; then their
-	// contexts end. Run retries results that no server accepts for the same time, and for at least 10
-	// seconds; then it gives them up, and their steps run again. Defaults to 30 seconds; negative means at
-	// once.
+	// DrainTimeout bounds how long running handlers may continue after Run must stop; then their contexts end. Run
+	// retries unaccepted results for the same time, at least 10 seconds; then it drops them, and their steps run
+	// again. Defaults to 30 seconds; negative means no time.
 	DrainTimeout time.Duration
-	// Abort ends DrainTimeout early when it is closed, or at once if it is closed before Run is to stop: for a
-	// second Ctrl-C. Defaults to never.
+	// Abort, when closed, ends DrainTimeout early or skips it: for a second Ctrl-C. Defaults to never.
 	Abort <-chan struct{}
-	// HeartbeatInterval overrides the interval that the server requests. Either is shortened to a third of
-	// the lease.
+	// HeartbeatInterval overrides the server's interval. Both are limited to a third of the lease.
 	HeartbeatInterval time.Duration
 	// Transport brings the steps in messages of a broker, instead of polls. The server must offer it. Defaults to
 	// polls.
 	Transport Transport
 	// Health is where the worker serves its health report for the server's probes. Defaults to nowhere.
 	Health *Health
-	// Logger receives what operators want to know: a line at the start, one for each failure of a step, at the level
-	// error if it is final, and warnings of a server that does not answer, a lost lease, a refused result. Defaults to
-	// slog.Default().
+	// Logger receives a line at the start, one for each failure of a step (an error if it is final), and warnings.
+	// Defaults to slog.Default().
 	Logger *slog.Logger
-	// Quiet leaves the start and the failures of steps out of the log. The server has them anyway.
+	// Quiet omits the start and the failures of steps from the log. The server has them anyway.
 	Quiet bool
 }
 
-// Worker claims steps and runs their handlers. It renews the leases of running steps automatically, registers
-// again when the server has forgotten it, and retries with growing pauses while the server is unavailable.
-// Handlers continue meanwhile, and results are kept until a server answers, up to the timeout of the attempt.
-// A worker keeps two polls at the server, each for at most half of the slots; one when Concurrency is 1. With a
-// Transport it does not poll; the rest is the same.
+// Worker claims steps and runs their handlers. It renews the leases of running steps, registers again when the server
+// has forgotten it, and retries with growing pauses while the server is unavailable. Meanwhile handlers continue, and
+// results are kept up to the timeout of the attempt. A worker keeps two polls at the server, each for at most half of
+// the slots; one when Concurrency is 1. With a Transport it does not poll.
 type Worker struct {
 	backend protocol.Backend
 	codec   *tasker.Client // nil without a codec
@@ -76,8 +71,8 @@ type Worker struct {
 	misuse     []error // of Handle and Use; Run returns them
 }
 
-// New returns a Worker that takes its steps from client, and has its codec. Register handlers with Handle, the
-// function or the method, then call Run. It copies the options, does not connect and starts nothing.
+// New returns a Worker with client's steps and codec. Register handlers with Handle, the function or the method, then
+// call Run. New copies the options, does not connect and starts nothing.
 func New(client *tasker.Client, opts *Options) *Worker {
 	w := &Worker{backend: protocol.Of(client), handlers: make(map[string]*registered)}
 	if client.HasCodec() {
@@ -98,8 +93,7 @@ func New(client *tasker.Client, opts *Options) *Worker {
 	return w
 }
 
-// withDefaults returns o with a default in every field that is unset. HeartbeatInterval and
-// Health stay unset: the session resolves them with what the server requests.
+// withDefaults leaves HeartbeatInterval and Health unset: the session resolves them with the server's values.
 func (o Options) withDefaults() Options {
 	if o.Name == "" {
 		o.Name = hostname() + "-" + strconv.Itoa(os.Getpid())
@@ -119,9 +113,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Handle registers h for the steps whose handler is called name. Run fails after an empty or
-// duplicate name, a nil h or an invalid option. A Run that has begun does not see h. It is safe
-// for concurrent use.
+// Handle registers h for the steps whose handler is called name. Run fails after an empty or duplicate name, a nil h
+// or an invalid option. A Run that has begun does not use h. It is safe for concurrent use.
 func (w *Worker) Handle(name string, h Handler, opts ...HandlerOption) {
 	entry := &registered{run: h}
 	for _, set := range opts {
@@ -151,18 +144,17 @@ func (w *Worker) Handlers() []string {
 	return slices.Sorted(maps.Keys(w.handlers))
 }
 
-// Run works until ctx ends or the server asks the worker to drain. Then it takes no more steps, lets running
-// handlers finish within DrainTimeout, ends the contexts of the others and gives their steps back with no
-// attempt charged, reports the remaining results and deregisters from the server.
+// Run works until ctx ends or the server asks the worker to drain. Then it takes no more steps, lets handlers finish
+// within DrainTimeout, ends the contexts of the others and returns their steps with no attempt charged, reports the
+// remaining results and deregisters.
 //
-// It returns nil after such an end. It returns an error at once when the worker's configuration
-// is invalid, the address of Health is not available, or the server or the broker refuses
-// the worker; and at the end when a handler did not return even then, or a result could not be
-// reported. A Worker can run again after Run has returned, under a new registration. Two
-// concurrent Runs of one Worker register as two workers.
+// It then returns nil, or an error if a handler did not return or a result could not be reported. It fails
+// immediately if the configuration is invalid, the address of Health is not available, or the server or the broker
+// refuses the worker. A Worker can run again after Run has returned, under a new registration. Two concurrent Runs
+// register as two workers.
 //
-// Each handler with WithConcurrency has its own registration, beside that of the others. When
-// the server asks one of them to drain, the others continue; when it refuses one, all stop.
+// Each handler with WithConcurrency has a separate registration. When the server drains one of them, the others
+// continue; when it refuses one, all stop.
 func (w *Worker) Run(ctx context.Context) error {
 	groups, err := w.groups()
 	if err != nil {
@@ -198,7 +190,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	return errors.Join(ends...)
 }
 
-// hostname is only for display, so a host without a name is no error.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -207,7 +198,6 @@ func hostname() string {
 	return name
 }
 
-// buildVersion is the version of the program that contains the worker.
 func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version

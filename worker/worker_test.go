@@ -170,16 +170,14 @@ func TestWorkerRegistration(t *testing.T) {
 	})
 }
 
-// noop is a worker with one handler, "noop".
 func noop(f *fake) *worker.Worker {
 	w := newWorker(f, worker.Options{})
 	w.Handle("noop", func(context.Context, *worker.Job) (any, error) { return nil, nil })
 	return w
 }
 
-// TestWorkerNeverSpins bounds the polls of a minute against servers that answer
-// every poll at once and with nothing to do. They are those of one loop that
-// polls: however many do, they share the pauses.
+// TestWorkerNeverSpins bounds the polls of a minute against servers that answer every poll immediately with nothing.
+// The loops share their pauses, so the bound is that of one loop.
 func TestWorkerNeverSpins(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -8,15 +8,14 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Backend is a Backend that serves workers too, as those of this module do. A test that fakes a worker's Backend can
-// embed it and define only the methods that the test calls.
+// Backend is a tasker.Backend that serves workers too. A test can embed it and define only the methods that it needs.
 type Backend interface {
 	tasker.Backend
 	WorkerBackend
 }
 
-// Of returns the Backend of a Client with its verbs about workers. If it has none, they return CodeInvalid. A codec of
-// the Client has no effect on them.
+// Of returns the Backend of a Client with its worker methods; if it has none, they return CodeInvalid. A codec of the
+// Client has no effect on them.
 func Of(c *tasker.Client) Backend {
 	if b, serves := c.Backend.(Backend); serves {
 		return b
@@ -24,7 +23,6 @@ func Of(c *tasker.Client) Backend {
 	return unserved{c.Backend}
 }
 
-// unserved is a Backend without workers.
 type unserved struct{ tasker.Backend }
 
 var errUnserved = tasker.Errorf(tasker.CodeInvalid, "the Backend of the client serves no workers: "+

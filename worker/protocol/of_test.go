@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestBackendWithoutWorkers: each verb of the protocol says that the Backend lacks it.
 func TestBackendWithoutWorkers(t *testing.T) {
 	t.Parallel()
 	b := reflect.ValueOf(protocol.Of(tasker.NewClient(struct{ tasker.Backend }{})))

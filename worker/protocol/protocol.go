@@ -9,12 +9,11 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// AllNamespaces is the only entry of the namespaces of a worker that serves all that its key reaches.
+// AllNamespaces as the only namespace selects all that the worker's key reaches.
 const AllNamespaces = "*"
 
-// WorkerRegistration registers a worker process. Empty lists mean "all" for handlers and "none" for capabilities. A
-// handler belongs to its namespace: without namespaces a worker serves those of an API key that is limited to some, and
-// else the default namespace alone.
+// WorkerRegistration registers a worker process. Empty lists mean "all" for handlers and "none" for capabilities.
+// Without namespaces a worker serves those of its API key if that is limited to some, and else the default namespace.
 type WorkerRegistration struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host; the SDK sends host and process ID." maxLength:"255"`
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to those of the key, if it is limited, and else to default. * alone: all." maxItems:"100"`
@@ -24,7 +23,7 @@ type WorkerRegistration struct {
 	Host         string   `json:"host,omitempty" maxLength:"255"`
 	Version      string   `json:"version,omitempty" maxLength:"255"`
 	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health: http or https, without user, query and fragment. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
-	// Transport is how the worker gets its steps: TransportHTTP, also if empty, or TransportAMQP.
+	// TransportHTTP, also if empty, or TransportAMQP.
 	Transport string `json:"transport,omitempty" enum:"http,amqp" doc:"http: the worker polls. amqp: the server sends steps to a queue of the worker in RabbitMQ; it may poll too. Defaults to http."`
 }
 
@@ -34,8 +33,7 @@ const (
 	TransportAMQP = "amqp"
 )
 
-// RegisteredWorker is the response to a WorkerRegistration: the worker's ID, and the intervals and limits it
-// must keep.
+// RegisteredWorker is the response to a WorkerRegistration, with the intervals and limits to keep.
 type RegisteredWorker struct {
 	WorkerID              uuid.UUID `json:"worker_id"`
 	PollIntervalMS        int       `json:"poll_interval_ms" doc:"Pause between polls without wait_ms."`
@@ -52,8 +50,8 @@ type RegisteredWorker struct {
 	Queue                 string    `json:"queue,omitempty" doc:"Queue in RabbitMQ from which a worker with the transport amqp consumes its steps."`
 }
 
-// WorkerInfo is the state of a worker. It is a view of the server: CurrentLoad counts leases,
-// ReportedLoad is the worker's own count, and the two differ while messages are on their way.
+// WorkerInfo is the state of a worker for the server: CurrentLoad counts leases, ReportedLoad is the worker's count;
+// they differ while messages are on their way.
 type WorkerInfo struct {
 	WorkerID      uuid.UUID `json:"worker_id"`
 	Name          string    `json:"name"`
@@ -68,49 +66,39 @@ type WorkerInfo struct {
 	Version       string    `json:"version,omitempty"`
 	StartedAt     time.Time `json:"started_at"`
 	LastHeartbeat time.Time `json:"last_heartbeat"`
-	// HealthURL is the address of the worker's health report, HealthFailures the number of failed probes
-	// since the last successful one, and HealthError the reason of the last failure.
-	HealthURL      string `json:"health_url,omitempty"`
-	HealthFailures int    `json:"health_failures,omitempty" doc:"Failed probes since the last success."`
-	HealthError    string `json:"health_error,omitempty" doc:"Error of the last failed probe."`
-	// Health is how the node that answers sees the worker: each has counted the attempts that ended on it.
-	Health        string   `json:"health" doc:"healthy, degraded or unhealthy, by its heartbeats and its attempts of the last five minutes that ended on the answering node. Of workers with the transport amqp, healthy ones get steps before degraded ones; unhealthy ones get none."`
-	HealthReasons []string `json:"health_reasons,omitempty" doc:"Why it is not healthy."`
-	// Breaker is the state of the worker's circuit breaker: BreakerClosed, unless its last attempts all
-	// failed.
-	Breaker         string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets no steps; half_open: it gets a few attempts as a test."`
-	BreakerOpenedAt *time.Time `json:"circuit_breaker_opened_at,omitempty"`
-	// ConsecutiveFailures is the count of the circuit breaker, on the node that answers.
-	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Consecutive failures that its circuit breaker counts; opening resets the count. Each node has its own count; null if this node has none."`
-	// CurrentTasks repeats the load. Worker sets it, Workers does not.
-	CurrentTasks *int `json:"current_tasks,omitempty" doc:"Same as current_load. Not in lists."`
-	// Transport is TransportHTTP or TransportAMQP.
-	Transport string `json:"transport" doc:"How it gets its steps: http: it polls; amqp: from its queue in RabbitMQ."`
-	// A cordoned worker gets no more steps, whatever its state, and keeps those it holds, until an operator uncordons it.
-	Cordoned     bool       `json:"cordoned" doc:"An operator has cordoned it: it gets no more steps until it is uncordoned."`
-	CordonedAt   *time.Time `json:"cordoned_at,omitempty"`
-	CordonedBy   string     `json:"cordoned_by,omitempty"`
-	CordonReason string     `json:"cordon_reason,omitempty"`
-	// A its own drain ends with the first heartbeat that does not report it; an operator's, when he resumes the worker.
-	DrainsItself bool       `json:"drains_itself,omitempty" doc:"It drains because its heartbeat said so; the first one that does not ends that."`
-	DrainedAt    *time.Time `json:"drained_at,omitempty"`
-	DrainedBy    string     `json:"drained_by,omitempty" doc:"Operator who has drained it; it gets no more steps until it is resumed."`
-	DrainReason  string     `json:"drain_reason,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	// HealthURL is the address of the worker's health report, HealthFailures the number of failed probes since the
+	// last successful one, and HealthError the reason of the last failure.
+	HealthURL           string     `json:"health_url,omitempty"`
+	HealthFailures      int        `json:"health_failures,omitempty" doc:"Failed probes since the last success."`
+	HealthError         string     `json:"health_error,omitempty" doc:"Error of the last failed probe."`
+	Health              string     `json:"health" doc:"healthy, degraded or unhealthy, by its heartbeats and its attempts of the last five minutes that ended on the answering node. Of workers with the transport amqp, healthy ones get steps before degraded ones; unhealthy ones get none."`
+	HealthReasons       []string   `json:"health_reasons,omitempty" doc:"Why it is not healthy."`
+	Breaker             string     `json:"circuit_breaker" doc:"closed; open: its last attempts all failed and it gets no steps; half_open: it gets a few attempts as a test."`
+	BreakerOpenedAt     *time.Time `json:"circuit_breaker_opened_at,omitempty"`
+	ConsecutiveFailures *int       `json:"consecutive_failures" doc:"Consecutive failures that its circuit breaker counts; opening resets the count. Each node has its own count; null if this node has none."`
+	CurrentTasks        *int       `json:"current_tasks,omitempty" doc:"Same as current_load. Not in lists."`
+	Transport           string     `json:"transport" doc:"How it gets its steps: http: it polls; amqp: from its queue in RabbitMQ."`
+	Cordoned            bool       `json:"cordoned" doc:"An operator has cordoned it: it gets no more steps until it is uncordoned."`
+	CordonedAt          *time.Time `json:"cordoned_at,omitempty"`
+	CordonedBy          string     `json:"cordoned_by,omitempty"`
+	CordonReason        string     `json:"cordon_reason,omitempty"`
+	DrainsItself        bool       `json:"drains_itself,omitempty" doc:"It drains because its heartbeat said so; the first one that does not ends that."`
+	DrainedAt           *time.Time `json:"drained_at,omitempty"`
+	DrainedBy           string     `json:"drained_by,omitempty" doc:"Operator who has drained it; it gets no more steps until it is resumed."`
+	DrainReason         string     `json:"drain_reason,omitempty"`
+	Damage              string     `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // The states in a WorkerInfo.
 const (
-	// An unhealthy worker gets no steps until a probe succeeds. A dead one sent no heartbeat
-	// for too long, and its steps run again elsewhere.
+	// An unhealthy worker gets no steps until a probe succeeds. A dead one sent no heartbeat for too long; its steps
+	// run elsewhere.
 	WorkerActive    = "active"
 	WorkerDraining  = "draining"
 	WorkerUnhealthy = "unhealthy"
 	WorkerDead      = "dead"
 
-	// Half-open means that the worker gets a few steps, whose outcome closes the breaker or
-	// opens it again.
+	// In the half-open state the worker gets a few steps, whose outcome closes or opens the breaker.
 	BreakerClosed   = "closed"
 	BreakerOpen     = "open"
 	BreakerHalfOpen = "half_open"
@@ -124,24 +112,22 @@ type PollRequest struct {
 	Start    bool      `json:"start,omitempty" doc:"Claim and start in one call: steps come back in_progress and need no start call."`
 }
 
-// PollResponse carries steps, lowest sort key first. The list is empty when nothing was
-// ready within the wait, and for a worker that must drain, is unhealthy, or has an open
-// breaker.
+// PollResponse carries steps, lowest sort key first. It is empty if nothing was ready within the wait, and for a
+// worker that must drain, is unhealthy, or has an open breaker.
 type PollResponse struct {
 	Steps       []Assignment `json:"steps"`
 	ShouldDrain bool         `json:"should_drain,omitempty" doc:"Finish the current work; no more will be assigned."`
 	BreakerNote
 }
 
-// BreakerNote is the state of the worker's circuit breaker. It is empty while the breaker is closed.
+// BreakerNote is the state of the worker's circuit breaker, empty while it is closed.
 type BreakerNote struct {
 	Breaker      string     `json:"circuit_breaker,omitempty" enum:"open,half_open" doc:"open: the last attempts of the worker all failed, and it gets no steps. half_open: it gets a few attempts as a test."`
 	BreakerUntil *time.Time `json:"circuit_breaker_until,omitempty" doc:"End of this state if nothing else happens."`
 }
 
-// Assignment is one step that a worker holds. TimeoutSeconds 0 means no timeout. Times are on
-// the server's clock, so a worker should measure durations from the arrival of the response, as
-// the SDK does.
+// Assignment is one step that a worker holds. TimeoutSeconds 0 means no timeout. Times are on the server's clock, so
+// measure durations from the arrival of the response.
 type Assignment struct {
 	StepUUID       uuid.UUID                     `json:"step_uuid"`
 	TaskUUID       uuid.UUID                     `json:"task_uuid"`
@@ -167,8 +153,7 @@ type Assignment struct {
 	DeadlineAt     *time.Time                    `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
 }
 
-// LeaseRef names a lease by its step and its fencing token. A token is valid only for the
-// worker that received it.
+// LeaseRef names a lease by its step and its fencing token, which is valid only for the worker that received it.
 type LeaseRef struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
 	Token    string    `json:"token" maxLength:"255" doc:"Token of the step's lease."`
@@ -197,20 +182,18 @@ type StartRequest struct {
 	Steps    []LeaseRef `json:"steps" minItems:"1"`
 }
 
-// ProgressReport is the progress of a step, and its checkpoint. It also renews the lease. A report of a checkpoint
-// alone leaves the progress as it is.
+// ProgressReport has the progress of a step, its checkpoint, or both, and renews its lease.
 type ProgressReport struct {
-	WorkerID        uuid.UUID `json:"-"`
-	StepUUID        uuid.UUID `json:"step_uuid"`
-	Token           string    `json:"token" maxLength:"255" doc:"Token of the step's lease."`
-	ProgressPercent int       `json:"progress_percent,omitempty" minimum:"0" maximum:"100" doc:"Defaults to 0; with a checkpoint and without a status_message, 0 leaves the progress as it is."`
-	StatusMessage   string    `json:"status_message,omitempty" maxLength:"1024"`
-	// Checkpoint is given to the next attempt of the step; null deletes the last one.
-	Checkpoint json.RawMessage `json:"checkpoint,omitempty" doc:"Any JSON value. It replaces the last checkpoint of the step, and the next attempt receives it; null deletes the last one. Left out, it changes nothing."`
+	WorkerID        uuid.UUID       `json:"-"`
+	StepUUID        uuid.UUID       `json:"step_uuid"`
+	Token           string          `json:"token" maxLength:"255" doc:"Token of the step's lease."`
+	ProgressPercent int             `json:"progress_percent,omitempty" minimum:"0" maximum:"100" doc:"Defaults to 0; with a checkpoint and without a status_message, 0 leaves the progress as it is."`
+	StatusMessage   string          `json:"status_message,omitempty" maxLength:"1024"`
+	Checkpoint      json.RawMessage `json:"checkpoint,omitempty" doc:"Any JSON value. It replaces the last checkpoint of the step, and the next attempt receives it; null deletes the last one. Left out, it changes nothing."`
 }
 
-// StepResult settles one step. Result, or LargeResult in its place, is read with ResultCompleted only, Error with
-// ResultFailed, and SnoozeSeconds with ResultSnoozed; another combination is refused.
+// StepResult settles one step. Result or LargeResult belongs to ResultCompleted, Error to ResultFailed, SnoozeSeconds
+// to ResultSnoozed; other combinations are refused.
 type StepResult struct {
 	StepUUID      uuid.UUID       `json:"step_uuid"`
 	Token         string          `json:"token" maxLength:"255" doc:"Token of the step's lease."`
@@ -225,24 +208,22 @@ type StepResult struct {
 
 // The outcomes of a StepResult.
 const (
-	// A released step is ready again at once, a snoozed one after SnoozeSeconds. Neither counts
-	// as an attempt.
+	// A released step is ready immediately, a snoozed one after SnoozeSeconds. Neither counts as an attempt.
 	ResultCompleted = "completed"
 	ResultFailed    = "failed"
 	ResultReleased  = "released"
 	ResultSnoozed   = "snoozed"
 )
 
-// SettleRequest settles many steps in one transaction. Each has its own answer. A result
-// that is refused does not affect the others.
+// SettleRequest settles many steps in one transaction, each with a separate answer. A refused result does not affect
+// the others.
 type SettleRequest struct {
 	WorkerID uuid.UUID    `json:"-"`
 	Results  []StepResult `json:"results" minItems:"1"`
 }
 
-// SettleAnswer is the answer to one result. A result under an old token gets CodeStaleToken and
-// changes nothing. State is the state of the step after its result; NextRetryAt is set if it
-// waits for a retry.
+// SettleAnswer is the answer to one result. A result under an old token gets CodeStaleToken and changes nothing.
+// State is the step's state afterwards; NextRetryAt is set if it waits for a retry.
 type SettleAnswer struct {
 	StepUUID    uuid.UUID        `json:"step_uuid"`
 	State       tasker.StepState `json:"state,omitempty"`
@@ -250,8 +231,8 @@ type SettleAnswer struct {
 	Error       *tasker.Error    `json:"error,omitempty"`
 }
 
-// Heartbeat is a worker's sign of life; it renews the leases that it names. A worker that sends
-// none for the configured time is declared dead, and its steps run again.
+// Heartbeat is a worker's sign of life and renews the leases that it names. Without one for the configured time, the
+// worker is dead and its steps run again.
 type Heartbeat struct {
 	WorkerID    uuid.UUID          `json:"-"`
 	CurrentLoad int                `json:"current_load,omitempty"`
@@ -268,18 +249,17 @@ type HeartbeatResponse struct {
 	BreakerNote
 }
 
-// WorkerAct is an act of an operator on a worker, or a worker's own drain. The audit trail records it, except a
-// worker's own end: Final without By.
+// WorkerAct is an operator's act on a worker, or a worker's drain. The audit trail records it, except a worker's end:
+// Final without By.
 type WorkerAct struct {
 	WorkerID uuid.UUID
 	By       string // the actor; a server puts the name of the API key instead of ""
 	Reason   string
-	// Final is for Drain only: the worker deregisters, and the steps it still holds are given back with no attempt
-	// charged.
+	// Final is for Drain: the worker deregisters and returns the steps that it still holds, with no attempt charged.
 	Final bool
 }
 
-// DrainResponse counts the steps given back.
+// DrainResponse counts the returned steps.
 type DrainResponse struct {
 	Released int `json:"released"`
 }

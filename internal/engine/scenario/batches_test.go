@@ -13,11 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// Verbs over many items ask the store few questions: each is a round trip to a
-// database that is elsewhere.
-
-// asked is a store that counts the questions of its transactions, and takes a
-// while for each of these, so that callers gather.
+// asked counts the questions of its transactions and delays each, so that callers gather.
 type asked struct {
 	engine.Database
 	mu           sync.Mutex
@@ -50,7 +46,6 @@ func (t askedTx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step,
 	return t.Tx.Steps(ctx, of)
 }
 
-// questions returns how often each was asked since the last call.
 func (s *asked) questions() (ready, steps int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +80,7 @@ func (b *bubble) submitMany(sub engine.Submission, n int) {
 	}
 }
 
-// pollAll polls for many workers at the same time and returns what each got.
-// The first is served alone, the others together.
+// pollAll polls for many workers at the same time: the first is served alone, the others together.
 func (b *bubble) pollAll(workers []task.ID, n int) [][]engine.Lease {
 	b.t.Helper()
 	out := make([][]engine.Lease, len(workers))
@@ -114,7 +108,6 @@ func (b *bubble) registerMany(w task.Worker, n int) []task.ID {
 	return ids
 }
 
-// wantDealt checks that every step was dealt once, and how many each got.
 func (b *bubble) wantDealt(got [][]engine.Lease, want ...int) {
 	b.t.Helper()
 	seen := map[task.ID]bool{}
@@ -158,14 +151,13 @@ func TestAlikePollersShareALook(t *testing.T) {
 		if total != 13 || others != 1 {
 			t.Errorf("%d steps were dealt, %d of them of the other kind; want 13 and 1", total, others)
 		}
-		// one for the first poller, then one for each kind
 		if ready, _ := s.questions(); ready != 3 {
 			t.Errorf("10 polls of two kinds looked %d times, want 3", ready)
 		}
 	})
 }
 
-// More than one look asks for at once is dealt out all the same.
+// A poll receives more steps than one look fetches.
 func TestPollsBeyondOneLook(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
 		b.submitMany(job, 3900)
@@ -191,8 +183,7 @@ func TestPollsBeyondOneLook(t *testing.T) {
 	})
 }
 
-// The dependants of a whole report are one question, the results of parents for
-// a whole poll another.
+// One question reads the dependants of a whole report, another the results of parents for a whole poll.
 func TestFamiliesAreOneQuestion(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
 		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplate("chain"), engine.Registration{})
@@ -227,7 +218,7 @@ func TestFamiliesAreOneQuestion(t *testing.T) {
 	})
 }
 
-// So it is when the dependants go straight to polls that wait.
+// The same when the dependants go straight to polls that wait.
 func TestHandedOffFamiliesAreOneQuestion(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
 		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplate("chain"), engine.Registration{})
@@ -244,7 +235,7 @@ func TestHandedOffFamiliesAreOneQuestion(t *testing.T) {
 			report[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted,
 				Result: []byte(`"A"`)}
 		}
-		time.Sleep(time.Second) // until they wait
+		time.Sleep(time.Second)
 		s.questions()
 		_, err = b.engine.Settle(b.ctx, report)
 		b.must(err)
@@ -259,7 +250,6 @@ func TestHandedOffFamiliesAreOneQuestion(t *testing.T) {
 	})
 }
 
-// Cancelling many tasks loads them all in one read.
 func TestCancelIsFewQuestions(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
 		ids := make([]task.ID, 10)

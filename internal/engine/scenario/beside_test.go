@@ -12,12 +12,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// What becomes ready while a poll's claim is under way.
-
-// slow is a store that can hold transactions up before they begin.
+// slow can hold transactions up before they begin.
 type slow struct {
 	engine.Database
-	next chan struct{} // the next transaction waits for it to be closed; nil: it does not
+	next chan struct{} // holds up the next transaction until it is closed
 }
 
 func (s *slow) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
@@ -28,7 +26,6 @@ func (s *slow) Write(ctx context.Context, fn func(ctx context.Context, tx engine
 	return s.Database.Write(ctx, fn)
 }
 
-// slowBubble is a bubble whose claims can be held up.
 type slowBubble struct {
 	*bubble
 	store *slow
@@ -44,8 +41,8 @@ func inSlowBubble(t *testing.T, fn func(b *slowBubble)) {
 			t.Fatal(err)
 		}
 		b := &slowBubble{&bubble{world: w, t: t}, s}
-		b.submit(job)                                                  // the route and the template are there from now on
-		b.want(<-b.poll(b.ctx, b.register(task.Worker{}), 2, 0), 1, 0) // with room left: it is empty
+		b.submit(job)
+		b.want(<-b.poll(b.ctx, b.register(task.Worker{}), 2, 0), 1, 0)
 		fn(b)
 	})
 }
@@ -64,7 +61,6 @@ func (b *slowBubble) state(id task.ID) task.StepState {
 	return rows[0].State
 }
 
-// wantStates checks the steps of tasks of one step.
 func (b *slowBubble) wantStates(ids []task.ID, want ...task.StepState) {
 	b.t.Helper()
 	for i, id := range ids {
@@ -74,7 +70,6 @@ func (b *slowBubble) wantStates(ids []task.ID, want ...task.StepState) {
 	}
 }
 
-// submitMany submits tasks in one transaction.
 func (b *slowBubble) submitMany(n int) []task.ID {
 	b.t.Helper()
 	subs := make([]engine.Submission, n)
@@ -90,9 +85,8 @@ func (b *slowBubble) submitMany(n int) []task.ID {
 	return ids
 }
 
-// A step that is submitted while a claim is under way is handed over before the
-// claim has begun its transaction, though another step is ready there: the claim
-// is about to take that.
+// A step submitted during a claim is handed over before the claim's transaction begins, even if another step is
+// ready: the claim is about to take that one.
 func TestHandOffBesideAClaim(t *testing.T) {
 	for name, ready := range map[string]int{"VacantRoute": 0, "RouteAboutToBeEmptied": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -123,8 +117,7 @@ func TestHandOffBesideAClaim(t *testing.T) {
 	}
 }
 
-// However much there is, a poll gets no more than it asked for; and after a claim
-// that left something behind nothing is handed over past that.
+// A poll gets no more than it asked for. After a claim that left steps behind, nothing is handed over past them.
 func TestCapacityBesideAClaim(t *testing.T) {
 	inSlowBubble(t, func(b *slowBubble) {
 		const inQueue, inHand = task.StepEnqueued, task.StepInProgress
@@ -132,7 +125,7 @@ func TestCapacityBesideAClaim(t *testing.T) {
 		before := b.submitMany(5)
 		poll, release := b.claiming(b.ctx, w, 5)
 		during := b.submitMany(3)
-		b.wantStates(during, inHand, inHand, inQueue) // the aside is full
+		b.wantStates(during, inHand, inHand, inQueue) // no room left beside the claim
 		release()
 		b.want(<-poll, 5, 0)
 		b.wantStates(before, inHand, inHand, inHand, inQueue, inQueue)
@@ -140,11 +133,11 @@ func TestCapacityBesideAClaim(t *testing.T) {
 		poll, release = b.claiming(b.ctx, w, 2)
 		b.wantStates([]task.ID{b.submit(job)}, inQueue)
 		release()
-		b.want(<-poll, 2, 0) // all of the capacity: nothing waits beside
+		b.want(<-poll, 2, 0)
 		b.wantStates(before, inHand, inHand, inHand, inHand, inHand)
 		b.wantStates(during, inHand, inHand, inQueue)
 
-		b.want(<-b.poll(b.ctx, w, 5, 30*time.Second), 2, 0) // empties the route
+		b.want(<-b.poll(b.ctx, w, 5, 30*time.Second), 2, 0)
 		poll, release = b.claiming(b.ctx, w, 2)
 		b.wantStates([]task.ID{b.submit(job)}, inHand)
 		release()
@@ -152,8 +145,7 @@ func TestCapacityBesideAClaim(t *testing.T) {
 	})
 }
 
-// A poll whose caller goes away while it claims gives back what was claimed and
-// what was handed over, and does not go on claiming it for nobody.
+// A poll whose caller leaves during a claim returns what it claimed and received, and stops claiming.
 func TestPollGivenUpBesideAClaim(t *testing.T) {
 	inSlowBubble(t, func(b *slowBubble) {
 		ids := b.submitMany(1)
@@ -176,7 +168,6 @@ func TestPollGivenUpBesideAClaim(t *testing.T) {
 	})
 }
 
-// A submission that is rolled back takes nothing from a poll that claims.
 func TestRollbackBesideAClaim(t *testing.T) {
 	inSlowBubble(t, func(b *slowBubble) {
 		ids := b.submitMany(1)

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// bulkOf reads which cases a bulk verb is about. A cursor is the name of a task.
+// bulkOf reads the selection of a bulk verb. A cursor is the name of a task.
 func (in *interpreter) bulkOf(a *args) (engine.Bulk, error) {
 	b := engine.Bulk{DryRun: a.flag("dry"), Filter: engine.CaseFilter{Status: task.CasePending, TaskName: a.text("name"),
 		Limit: 100}}

@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine/due"
 )
 
-// moveOn does at once what the engine does after commits: waiting steps take their signals, and steps with child tasks
-// move on. Each may be the cause of the other.
+// moveOn does what the engine does after commits: steps take signals and count children. Each may trigger the other.
 func (w *world) moveOn() error {
 	for range 1000 {
 		signals, _, err := w.engine.HandOverSignals(w.ctx)
@@ -25,5 +24,5 @@ func (w *world) moveOn() error {
 	return errors.New("signals, or steps with child tasks, do not come to rest")
 }
 
-// fails reports whether an error is more than rows that were stepped over because a key is missing.
+// fails ignores rows that were skipped because a key is missing.
 func (w *world) fails(err error) bool { return err != nil && !(w.keyless && due.OnlyRows(err)) }

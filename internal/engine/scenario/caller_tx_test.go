@@ -14,15 +14,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Verbs in a transaction that a domain has begun.
-
-// domain is a domain beside an engine: its rows are notes.
 type domain struct {
 	*world
 	t *testing.T
 }
 
-// inDomain runs fn on every kind of store.
 func inDomain(t *testing.T, fn func(d *domain)) {
 	t.Helper()
 	t.Parallel()
@@ -60,7 +56,6 @@ func (d *domain) wantNote(want string) {
 	}
 }
 
-// submit stores a row of the domain and tasks in one transaction, which ends as failure says.
 func (d *domain) submit(text string, failure error, subs ...engine.Submission) ([]engine.Receipt, error) {
 	d.t.Helper()
 	prepared, err := d.engine.PrepareSubmit(d.ctx, subs)
@@ -77,7 +72,6 @@ func (d *domain) submit(text string, failure error, subs ...engine.Submission) (
 	return receipts, err
 }
 
-// heard returns what a listener hears until it has heard so much.
 func (d *domain) heard(l *feed.Listener, n int) string {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, 20*time.Second)
@@ -97,8 +91,8 @@ func (d *domain) heard(l *feed.Listener, n int) string {
 
 var errDomain = errors.New("the domain has changed its mind")
 
-// A row of a domain and a task are committed together and rolled back together; a poll that waits is woken after the
-// commit, and listeners hear of it once. On a store that runs each transaction twice nothing is there twice.
+// A domain's row and a task are committed or rolled back together. The commit wakes a waiting poll and reaches
+// listeners once, even on a store that runs each transaction twice.
 func TestSubmitInADomainsTransaction(t *testing.T) {
 	inDomain(t, func(d *domain) {
 		l, err := d.engine.ListenTo(d.ctx, feed.Filter{})
@@ -136,7 +130,6 @@ func TestSubmitInADomainsTransaction(t *testing.T) {
 		if len(tasks) != 1 || tasks[0].ID != receipts[0].ID {
 			d.t.Errorf("there are %d tasks, want the one committed", len(tasks))
 		}
-		// another submission follows all events of the first
 		_, err = d.engine.Submit(d.ctx, []engine.Submission{{TaskType: "other", RunAt: task.At(start.Add(time.Hour))}}, false)
 		d.must(err)
 		if got := d.heard(l, 2); strings.Count(got, "task.submitted") != 2 || strings.Contains(got, "gap") {
@@ -145,7 +138,7 @@ func TestSubmitInADomainsTransaction(t *testing.T) {
 	})
 }
 
-// Of several verbs in one transaction each sees what those before it did, and they are undone together.
+// Verbs in one transaction see each other's effects and are undone together.
 func TestVerbsInADomainsTransaction(t *testing.T) {
 	inDomain(t, func(d *domain) {
 		limit := 0
@@ -189,7 +182,7 @@ func TestVerbsInADomainsTransaction(t *testing.T) {
 		if c, err = d.engine.Case(d.ctx, c.ID); err != nil || len(c.Thread) != 1 {
 			d.t.Errorf("the case has the thread %+v, %v", c, err)
 		}
-		d.fail(id) // it can be claimed again
+		d.fail(id)
 
 		steps, err := d.store.FindSteps(d.ctx, id)
 		d.must(err)
@@ -211,7 +204,6 @@ func (d *domain) wantTask(id task.ID, want task.State) {
 	}
 }
 
-// fail has a worker fail the one step that is ready, for good.
 func (d *domain) fail(id task.ID) {
 	d.t.Helper()
 	r, err := d.engine.Register(d.ctx, task.Worker{Name: "w"})
@@ -227,7 +219,7 @@ func (d *domain) fail(id task.ID) {
 	d.wantTask(id, task.Errored)
 }
 
-// A poll that waits is woken with the commit and not with a roll-back, after which nobody has to wonder either.
+// The commit wakes a waiting poll, a roll-back does not.
 func TestSubmitInWakesAPoll(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		l, err := b.engine.ListenTo(b.ctx, feed.Filter{})
@@ -243,15 +235,15 @@ func TestSubmitInWakesAPoll(t *testing.T) {
 		_, err = d.submit("there", nil, job)
 		b.must(err)
 		b.want(<-poll, 1, 3*time.Second)
-		b.submit(job) // after all events of the first
+		b.submit(job)
 		if got := d.heard(l, 2); strings.Count(got, "task.submitted") != 2 || strings.Contains(got, "gap") {
 			b.t.Errorf("heard %q, want two submissions", got)
 		}
 	})
 }
 
-// Acts in a caller's transaction wake callers that wait for the task, and reach listeners, with the commit. A roll-back
-// reports nothing. Nothing in this world polls.
+// Acts in a caller's transaction wake waiting callers and reach listeners with the commit, without polling. A
+// roll-back reports nothing.
 func TestActsInACallersTransactionArePublished(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		d := &domain{b.world, b.t}

@@ -56,7 +56,6 @@ func (in *interpreter) smuggle(a *args) ([]string, error) {
 	})
 }
 
-// caseOf returns the case of a task that was opened last.
 func (in *interpreter) caseOf(a *args) (*task.Case, error) {
 	_, id, err := in.theTask(a)
 	if err != nil {
@@ -106,7 +105,6 @@ func (in *interpreter) updateCase(a *args) ([]string, error) {
 	return []string{string(c.Status)}, nil
 }
 
-// showCases prints the cases of all tasks, or of one, newest first.
 func (in *interpreter) showCases(a *args) ([]string, error) {
 	f := engine.CaseFilter{Limit: 100, Status: task.Resolution(a.text("status")),
 		Reason: task.CaseReason(a.text("reason"))}
@@ -123,8 +121,6 @@ func (in *interpreter) showCases(a *args) ([]string, error) {
 	return out, nil
 }
 
-// showCaseNotes prints the metadata of the last case of a task, how the task recovered and
-// how often it was replayed.
 func (in *interpreter) showCaseNotes(a *args) ([]string, error) {
 	c, err := in.caseOf(a)
 	if err != nil {
@@ -162,8 +158,7 @@ func (in *interpreter) recoveryFields(r *task.Recovery) []field {
 	return fields
 }
 
-// showStory prints the occurrences that the last case of a task keeps, the first one
-// first, and its thread of notes.
+// showStory prints the occurrences of a task's last case, oldest first, and its notes.
 func (in *interpreter) showStory(a *args) ([]string, error) {
 	c, err := in.caseOf(a)
 	if err != nil {
@@ -189,7 +184,6 @@ func (in *interpreter) showStory(a *args) ([]string, error) {
 	return out, nil
 }
 
-// showSnapshot prints what the last case of a task knows of it.
 func (in *interpreter) showSnapshot(a *args) ([]string, error) {
 	c, err := in.caseOf(a)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 
 var childrenFlag = flag.Int("children", 300, "run the test of one step with many children with this many")
 
-// TestManyChildren: one step has many children, whose results it joins in order. It logs what
-// docs/concepts/benchmarks.md shows; no transaction about children takes as long as a lease.
+// TestManyChildren joins the results of many children in order and logs the figures of docs/concepts/benchmarks.md.
+// No transaction takes as long as a lease.
 func TestManyChildren(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare[1:] {
 		t.Run(k.name, func(t *testing.T) {
-			if *childrenFlag <= 300 { // a measurement runs alone
+			if *childrenFlag <= 300 {
 				t.Parallel()
 			}
 			store, _ := k.open(t)
@@ -129,7 +129,6 @@ steps:
 	}
 }
 
-// longestWrites is an observer that measures transactions by verb.
 type longestWrites struct {
 	cycles
 	mu      sync.Mutex

@@ -14,8 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// TestChildrenByTwoNodes: nodes submit the children of a step and count their ends at the same time, beside workers
-// that end them. Each child is submitted once and runs once, and each result is in its place.
+// TestChildrenByTwoNodes submits and counts children on several nodes beside workers. Each child is submitted and
+// runs once; each result is in its place.
 func TestChildrenByTwoNodes(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -87,14 +87,12 @@ steps:
 	}
 }
 
-// childRace counts the runs of children.
 type childRace struct {
 	t    *testing.T
 	mu   sync.Mutex
 	seen map[int]int
 }
 
-// advance carries on with steps until ctx ends.
 func (r *childRace) advance(ctx context.Context, e *engine.Engine) {
 	for ctx.Err() == nil {
 		_, err := e.FireTimers(ctx, 10)
@@ -108,7 +106,6 @@ func (r *childRace) advance(ctx context.Context, e *engine.Engine) {
 	}
 }
 
-// work runs children until ctx ends. Their results are their items.
 func (r *childRace) work(ctx context.Context, e *engine.Engine) {
 	serve(ctx, r.t, e, 5, func(leases []engine.Lease) bool {
 		if len(leases) == 0 {

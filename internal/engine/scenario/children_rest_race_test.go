@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// The child of an order undoes what it has done; the middle one cannot.
+// The child of an order undoes its work; the middle one cannot.
 var restRace = []string{`name: parcel
 version: "1"
 steps:
@@ -33,9 +33,8 @@ on_failure:
   - {name: refund, handler: h, dependencies: [charge]}
 `}
 
-// TestChildrenRestRace: children of children of many tasks end at once, well and badly, on two nodes where the store is
-// shared, while an operator resets and cancels. No child runs once its task compensates, and each that has booked
-// something and is not done undoes it.
+// TestChildrenRestRace ends grandchildren on two nodes while an operator resets and cancels. No child runs while its
+// task compensates; each unfinished booking is undone.
 func TestChildrenRestRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -52,9 +51,9 @@ func TestChildrenRestRace(t *testing.T) {
 type childrenRest struct {
 	t      *testing.T
 	mu     sync.Mutex
-	ran    map[string]map[task.ID]bool // the tasks in which a step has ended well
-	failed map[task.ID]bool            // the orders, once they have ended
-	sent   chan task.ID                // parcels of which a step is failing
+	ran    map[string]map[task.ID]bool
+	failed map[task.ID]bool
+	sent   chan task.ID
 }
 
 func (r *childrenRest) run(nodes []*engine.Engine) {
@@ -131,7 +130,6 @@ func (r *childrenRest) work(ctx context.Context, e *engine.Engine) {
 	})
 }
 
-// ended records what was done.
 func (r *childrenRest) ended(name string, id task.ID, status engine.ResultStatus, a engine.Answer) {
 	if status == engine.ResultFailed {
 		r.sent <- id
@@ -147,7 +145,6 @@ func (r *childrenRest) ended(name string, id task.ID, status engine.ResultStatus
 	r.ran[name][id] = true
 }
 
-// operate cancels, resets and replays what fails. What it may not do is refused.
 func (r *childrenRest) operate(ctx context.Context, e *engine.Engine) {
 	for n := 0; ; n++ {
 		select {
@@ -194,7 +191,7 @@ func (r *childrenRest) atRest(ctx context.Context, e *engine.Engine, id task.ID)
 	}
 }
 
-// check requires that what was booked and not sent was undone.
+// check requires that each booking without a sending was undone.
 func (r *childrenRest) check(e *engine.Engine, receipts []engine.Receipt) {
 	for _, one := range receipts {
 		r.atRest(r.t.Context(), e, one.ID)

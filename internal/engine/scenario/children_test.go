@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// showChildren prints the fan-out of a step and its children, and gives them names.
 func (in *interpreter) showChildren(a *args) ([]string, error) {
 	name, err := a.place(0, "the step")
 	if err != nil {

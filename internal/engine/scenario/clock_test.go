@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// stepped is an engine on a machine whose wall clock a test steps, with a worker that sends heartbeats.
 type stepped struct {
 	*testing.T
 	engine  *engine.Engine
@@ -23,7 +22,6 @@ type stepped struct {
 	lease   engine.Lease
 }
 
-// newStepped lets the worker begin one attempt.
 func newStepped(t *testing.T) *stepped {
 	t.Helper()
 	s := &stepped{T: t, reading: clock.Reading{Wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
@@ -50,10 +48,9 @@ func (s *stepped) must(err error) {
 	}
 }
 
-// step sets the wall clock.
 func (s *stepped) step(by time.Duration) { s.reading.Wall = s.reading.Wall.Add(by) }
 
-// pass lets time pass, second by second, while the worker sends its heartbeats.
+// pass advances second by second while the worker sends heartbeats.
 func (s *stepped) pass(d time.Duration) {
 	s.Helper()
 	for range int(d / time.Second) {
@@ -71,7 +68,6 @@ func (s *stepped) beat() {
 	s.must(err)
 }
 
-// wantRunning checks whether the first attempt continues.
 func (s *stepped) wantRunning(want bool, when string) {
 	s.Helper()
 	steps, err := s.engine.Read().FindSteps(s.Context(), s.lease.Task.ID)
@@ -81,8 +77,7 @@ func (s *stepped) wantRunning(want bool, when string) {
 	}
 }
 
-// A step of the machine's clock takes no lease from a live worker and ends no attempt early, whether it
-// lasts or not.
+// A step of the wall clock takes no lease from a live worker and ends no attempt early.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	t.Run("ForTwoSeconds", func(t *testing.T) {

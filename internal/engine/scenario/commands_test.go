@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// interpreter carries out the commands of one script.
 type interpreter struct {
 	*world
 	t       *testing.T
@@ -28,11 +27,10 @@ type interpreter struct {
 	workers map[string]*hand
 }
 
-// hand is a worker as the script sees it.
 type hand struct {
 	id      task.ID
 	no      int64
-	tokens  map[string]int64 // of the leases it was given, by TASK.STEP
+	tokens  map[string]int64 // of its leases, by TASK.STEP
 	crashed bool
 }
 
@@ -41,7 +39,6 @@ func newInterpreter(t *testing.T, store engine.Database, reopen func() engine.Da
 		workers: map[string]*hand{}}
 }
 
-// do carries out one command and returns what it prints.
 func (in *interpreter) do(s statement) ([]string, error) {
 	a := newArgs(s.words[1:])
 	if s.words[0] == "config" {
@@ -90,7 +87,6 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		in.moveOn())
 }
 
-// begun opens the world with the first command that is about it.
 func (in *interpreter) begun() error {
 	if in.world != nil {
 		return nil
@@ -117,7 +113,7 @@ func firstError(errs ...error) error {
 
 var uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// describe words an error as scripts expect it. IDs differ from run to run.
+// describe renders errors without IDs, which differ from run to run.
 func describe(err error) string {
 	return fmt.Sprintf("error %s: %s", task.CodeOf(err), uuids.ReplaceAllString(err.Error(), "ID"))
 }
@@ -245,7 +241,6 @@ func (in *interpreter) submit(a *args) ([]string, error) {
 	return out, nil
 }
 
-// receipt names a task, or says which one it is already.
 func (in *interpreter) receipt(as string, r engine.Receipt) string {
 	unique := in.uniqueMatch(r.Unique)
 	if r.Created {
@@ -258,7 +253,6 @@ func (in *interpreter) receipt(as string, r engine.Receipt) string {
 	return fmt.Sprintf("%s exists, %s%s", in.nameOf(r.ID), r.State, unique)
 }
 
-// uniqueMatch prints what a unique key did to a submission.
 func (in *interpreter) uniqueMatch(m *engine.UniqueMatch) string {
 	if m == nil {
 		return ""
@@ -324,7 +318,6 @@ func (in *interpreter) taskID(name string) (task.ID, error) {
 	return id, nil
 }
 
-// target resolves TASK.STEP.
 func (in *interpreter) target(name string) (task.ID, row, error) {
 	of, step, ok := strings.Cut(name, ".")
 	if !ok {
@@ -362,7 +355,6 @@ func (in *interpreter) cancel(a *args) ([]string, error) {
 	return out, nil
 }
 
-// act returns the command of an operator's act.
 func (in *interpreter) act(kind engine.ActKind) func(*args) ([]string, error) {
 	return func(a *args) ([]string, error) {
 		name, err := a.place(0, "the step")
@@ -392,7 +384,6 @@ func (in *interpreter) act(kind engine.ActKind) func(*args) ([]string, error) {
 	}
 }
 
-// sortedNames returns the keys of a map in order.
 func sortedNames[V any](m map[string]V) []string {
 	var names []string
 	for n := range m {

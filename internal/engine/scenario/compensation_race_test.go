@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// raced is a template whose branches fail side by side.
 const raced = `name: raced
 version: "1"
 steps:
@@ -24,9 +23,8 @@ on_failure:
   - {name: refund, handler: h, dependencies: [charge]}
 `
 
-// TestCompensationRace: the last two branches of tasks fail at once, on two nodes where the store is shared, while an
-// operator resets the failed steps. The compensation of each task begins once, and nothing runs after it that it
-// undoes.
+// TestCompensationRace fails two branches on two nodes while an operator resets steps. Each task begins to compensate
+// once, and no undone step runs afterwards.
 func TestCompensationRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -86,7 +84,7 @@ func (r *compensationRace) run(t *testing.T, nodes []*engine.Engine) {
 	}
 }
 
-// work completes charges and refunds, and fails the rest. What is refunded must not run again.
+// work completes charges and refunds and fails the rest. A refunded step must not run again.
 func (r *compensationRace) work(ctx context.Context, t *testing.T, e *engine.Engine) {
 	serve(ctx, t, e, 2, func(leases []engine.Lease) bool {
 		var all sync.WaitGroup
@@ -125,7 +123,7 @@ func (r *compensationRace) settle(ctx context.Context, t *testing.T, e *engine.E
 	}
 }
 
-// reset tries to repair steps right after their failure. That works while another branch runs, once for each task.
+// reset repairs failed steps, which works once for each task, while another branch runs.
 func (r *compensationRace) reset(ctx context.Context, t *testing.T, e *engine.Engine) {
 	tried := map[task.ID]bool{}
 	for {

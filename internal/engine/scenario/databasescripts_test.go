@@ -20,8 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// TestDatabaseScripts carries out the scripts about what only a database can: it is copied into one of the other kind,
-// put back to what it was, has schedules, and values that are encrypted with a key. They begin on SQLite, and on
+// TestDatabaseScripts runs scripts about copies, backups, schedules and encryption keys, starting on SQLite and on
 // PostgreSQL.
 func TestDatabaseScripts(t *testing.T) {
 	t.Parallel()
@@ -51,13 +50,12 @@ func TestDatabaseScripts(t *testing.T) {
 	}
 }
 
-// onDatabase carries out a script on a database that it may copy, and put back.
 type onDatabase struct {
 	*interpreter
 
-	at     string       // the DSN of the database; a path for SQLite
+	at     string       // DSN; a path for SQLite
 	ids    *task.Source // of PostgreSQL, see sameIDs
-	backup string       // the DSN of the copy that backup took
+	backup string
 	keys   map[string]string
 }
 
@@ -73,7 +71,6 @@ func runOnDatabase(t *testing.T, src string, onPostgres bool) string {
 	return carryOut(t, list, d.do) + tail
 }
 
-// fresh returns the DSN of an empty database.
 func (*onDatabase) fresh(t *testing.T, onPostgres bool) string {
 	if onPostgres {
 		return postgrestest.DSN(t)
@@ -83,7 +80,6 @@ func (*onDatabase) fresh(t *testing.T, onPostgres bool) string {
 
 func isPostgres(at string) bool { return strings.HasPrefix(at, "postgres") }
 
-// database is the store that is open.
 func (d *onDatabase) database() engine.Database {
 	if d.world != nil {
 		return d.world.store
@@ -91,7 +87,6 @@ func (d *onDatabase) database() engine.Database {
 	return d.interpreter.store
 }
 
-// open opens the database, and closes the store that was open.
 func (d *onDatabase) open(t *testing.T) engine.Database {
 	t.Helper()
 	if d.interpreter != nil {
@@ -113,7 +108,6 @@ func (d *onDatabase) open(t *testing.T) engine.Database {
 	return s
 }
 
-// do carries out a command that needs a database, or any other one.
 func (d *onDatabase) do(s statement) ([]string, error) {
 	commands := map[string]func(*args) ([]string, error){
 		"copy": d.copy, "backup": d.takeBackup, "restore": d.restoreBackup, "keys": d.setKeys,
@@ -131,7 +125,7 @@ func (d *onDatabase) do(s statement) ([]string, error) {
 	return out, firstError(err, a.unknown(), d.giveTurns(), d.moveOn(), d.admit())
 }
 
-// copyTo copies the database while no server has it, as tasker copy does.
+// copyTo copies the database while no server runs on it, as tasker copy does.
 func (d *onDatabase) copyTo(to string) error {
 	closeStore(d.t, d.database())
 	from, err := config.ParseDSN(d.at)
@@ -152,7 +146,6 @@ func (d *onDatabase) copyTo(to string) error {
 	return nil
 }
 
-// target is the DSN of a database that a copy may go to.
 func (d *onDatabase) target(onPostgres bool) string {
 	if onPostgres {
 		return pgtest.DSN(d.t)
@@ -160,7 +153,6 @@ func (d *onDatabase) target(onPostgres bool) string {
 	return filepath.Join(d.t.TempDir(), "copy.db")
 }
 
-// copy copies the database into one of the other kind, where the server starts.
 func (d *onDatabase) copy(*args) ([]string, error) {
 	last := d.database().IDs().Take(d.now, 1)
 	to := d.target(!isPostgres(d.at))
@@ -171,7 +163,6 @@ func (d *onDatabase) copy(*args) ([]string, error) {
 	return nil, d.restart()
 }
 
-// takeBackup copies the database as a backup, and continues with the same.
 func (d *onDatabase) takeBackup(*args) ([]string, error) {
 	d.backup = d.target(isPostgres(d.at))
 	if err := d.copyTo(d.backup); err != nil {
@@ -180,7 +171,6 @@ func (d *onDatabase) takeBackup(*args) ([]string, error) {
 	return nil, d.restart()
 }
 
-// restoreBackup lets the server start on the backup.
 func (d *onDatabase) restoreBackup(*args) ([]string, error) {
 	if d.backup == "" {
 		return nil, badScript("there is no backup")
@@ -189,7 +179,7 @@ func (d *onDatabase) restoreBackup(*args) ([]string, error) {
 	return nil, d.restart()
 }
 
-// setKeys starts the server with the named encryption keys, the first of which encrypts.
+// setKeys restarts the server with the named encryption keys, the first of which encrypts.
 func (d *onDatabase) setKeys(a *args) ([]string, error) {
 	var lines []string
 	for _, id := range a.places {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// configureDelivery lets workers have queues, and reads what becomes of expired dispatches.
 func (in *interpreter) configureDelivery(a *args) error {
 	d := &in.config.Delivery
 	d.Offered = true
@@ -42,7 +41,6 @@ func (in *interpreter) dispatch(a *args) ([]string, error) {
 	return out, nil
 }
 
-// letter is one call about all messages that it names.
 func (in *interpreter) letter(a *args) ([]string, error) {
 	h, err := in.first(a)
 	if err != nil {

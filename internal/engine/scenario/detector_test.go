@@ -16,10 +16,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The staleness detector in trouble: it dies half-way, one task fails it, others
-// detect at the same time.
+// The staleness detector dies half-way, fails on one task, or runs beside others.
 
-// stalled is a world with tasks that are stale, some of them in a worker's hands.
 type stalled struct {
 	*world
 	t      *testing.T
@@ -43,8 +41,7 @@ func newStalled(t *testing.T, k kind) *stalled {
 	return &stalled{world: w, t: t, worker: worker.ID}
 }
 
-// stall lets tasks become stale: the last third in the hands of the worker, whose
-// lease is not looked after.
+// stall lets n tasks become stale, the last third under leases that nobody renews.
 func (s *stalled) stall(n int) []task.ID {
 	s.t.Helper()
 	subs := make([]engine.Submission, n)
@@ -58,7 +55,7 @@ func (s *stalled) stall(n int) []task.ID {
 	if len(leases) != max(n/3, 1) {
 		s.t.Fatalf("the worker was given %d steps", len(leases))
 	}
-	s.set(s.now.Add(2 * time.Hour)) // nothing is promised to them any more
+	s.set(s.now.Add(2 * time.Hour))
 	ids := make([]task.ID, n)
 	s.before = map[task.ID]taskPicture{}
 	for i, r := range receipts {
@@ -84,8 +81,7 @@ func (s *stalled) look(id task.ID) taskPicture {
 	return p
 }
 
-// verdict says what has become of a task: "untouched", or "moved" in whole; or
-// what is half done.
+// verdict returns "untouched", "moved", or the part that is done.
 func (s *stalled) verdict(id task.ID) string {
 	s.t.Helper()
 	now := s.look(id)
@@ -124,7 +120,7 @@ func (s *stalled) casesOf(id task.ID) []*task.Case {
 	return slices.DeleteFunc(all, func(c *task.Case) bool { return c.TaskID != id })
 }
 
-// another returns an engine of another process: on the same data, by the same clock.
+// another returns the engine of another process on the same data and clock.
 func (s *stalled) another(store engine.Database) *engine.Engine {
 	s.t.Helper()
 	e, err := engine.New(s.ctx, store, engine.Options{Config: s.cfg, Now: s.clock})
@@ -132,11 +128,10 @@ func (s *stalled) another(store engine.Database) *engine.Engine {
 	return e
 }
 
-// mortal is the store of a process that is killed with one of its transactions:
-// before it commits, or before the answer arrives.
+// mortal kills its process with one transaction: before it commits, or before the answer arrives.
 type mortal struct {
 	engine.Database
-	left atomic.Int64 // transactions that it will see the end of
+	left atomic.Int64 // transactions that it survives
 	when string
 }
 
@@ -162,8 +157,7 @@ func (m *mortal) Write(ctx context.Context, fn func(context.Context, engine.Tx) 
 	return killed
 }
 
-// The detector is killed with each of its transactions in turn: no task is half
-// done, and the cycle of the process that comes next does the rest.
+// A detector killed in any of its transactions leaves no task half done; the next process's cycle does the rest.
 func TestDetectorKilled(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -210,7 +204,6 @@ func TestDetectorKilled(t *testing.T) {
 	}
 }
 
-// killed lets a detector work until nothing is left, or it is killed.
 func (s *stalled) killed(e *engine.Engine, batch int) bool {
 	s.t.Helper()
 	for {
@@ -225,7 +218,6 @@ func (s *stalled) killed(e *engine.Engine, batch int) bool {
 	}
 }
 
-// finish lets the detector of this process do the rest, and no more.
 func (s *stalled) finish(ids []task.ID, rest, batch int) {
 	s.t.Helper()
 	got := 0
@@ -252,8 +244,7 @@ func (s *stalled) finish(ids []task.ID, rest, batch int) {
 	}
 }
 
-// poisoned is a store that refuses what is written about one task: steps of it, or
-// the task too.
+// poisoned refuses writes about one task: its steps, or the task too.
 type poisoned struct {
 	engine.Database
 	id    task.ID
@@ -293,9 +284,7 @@ func (tx *poisonedTx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	return tx.Tx.SaveTasks(ctx, tasks)
 }
 
-// One task that cannot be put in error keeps no other from it, neither in its batch
-// nor in the next. It gets its case where that is possible, and is tried again with
-// the next cycle.
+// A task that cannot be put in error holds up no other. It gets its case if possible, and the next cycle tries again.
 func TestFailureOnOneTask(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {

@@ -15,20 +15,16 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// Several nodes that detect on one PostgreSQL.
-
 // meeting is where detectors wait for each other.
 type meeting struct{ all sync.WaitGroup }
 
-// attending is the store of a detector that has found what is stale, and waits for
-// the others to have found the same, before it does anything about it.
+// attending waits, after a detector has found stale tasks, until the others have found them too.
 type attending struct {
 	engine.Database
 	at   *meeting
 	once sync.Once
 }
 
-// WatchStore implements engine.Database.
 func (a *attending) WatchStore() engine.WatchStore {
 	return attendingWatches{a.Database.WatchStore(), a}
 }
@@ -38,7 +34,6 @@ type attendingWatches struct {
 	of *attending
 }
 
-// Watches implements engine.WatchStore.
 func (a attendingWatches) Watches(ctx context.Context, behind engine.Watch, until task.Instant,
 	limit int,
 ) ([]engine.Watch, error) {
@@ -50,8 +45,7 @@ func (a attendingWatches) Watches(ctx context.Context, behind engine.Watch, unti
 	return found, err
 }
 
-// Nodes that have found the same stale tasks act on each of them once: the one that
-// comes second finds that it is not stale any more.
+// Nodes that find the same stale tasks act on each once.
 func TestNodesDetectAtOnce(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -96,7 +90,6 @@ func TestNodesDetectAtOnce(t *testing.T) {
 	if len(by) != tasks {
 		t.Errorf("%d of %d tasks were acted on", len(by), tasks)
 	}
-	// what is stored is seen by one that remembers nothing
 	s.engine = s.another(open(100))
 	for _, id := range ids {
 		if v := s.verdict(id); v != "moved" {
@@ -105,7 +98,6 @@ func TestNodesDetectAtOnce(t *testing.T) {
 	}
 }
 
-// cycles is an observer that tells of cycles of the detector.
 type cycles struct {
 	engine.Observer
 	node string
@@ -126,7 +118,7 @@ func (c *cycles) Detected(d engine.Detection) {
 	}
 }
 
-// One node runs all cycles, until it goes.
+// One node runs all cycles until it leaves.
 func TestOneNodeDetects(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -139,7 +131,7 @@ func TestOneNodeDetects(t *testing.T) {
 		}
 		e, err := engine.New(t.Context(), s, engine.Options{Observer: &cycles{node: node, seen: seen},
 			Config: settings.Config{StalenessDetection: settings.StalenessDetection{DetectionInterval: 20 * time.Millisecond},
-				Leases: settings.Leases{HeartbeatInterval: 10 * time.Millisecond}}}) // so long it waits for workers to be heard
+				Leases: settings.Leases{HeartbeatInterval: 10 * time.Millisecond}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +165,7 @@ func TestOneNodeDetects(t *testing.T) {
 	}
 	stops[one]()
 	other := one
-	for other == one { // what it still had to tell
+	for other == one {
 		other = next()
 	}
 	for range 5 {

@@ -10,18 +10,18 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// One of two processes is cut off from the dispatcher, and works on with the store.
-// When it comes back, the dispatcher hears of all that it did meanwhile.
+// A process that is cut off from the dispatcher works with the store. Back again, it tells the dispatcher all that it
+// did.
 func TestCutOff(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		both := []task.ID{c.submit(job), c.submit(job)}
 		way := &memory.Way{Dispatcher: c.server.Open()}
-		other := c.nodeOn(way) // knows the route
+		other := c.nodeOn(way)
 		c.must(other.MaintainDispatch(c.ctx))
 		a, b := c.register(task.Worker{}), c.register(task.Worker{})
 		first := c.claim(a, 1, 1)[0]
 
-		// it finds what is there at once; what another process granted it cannot know
+		// it finds what is there, but not the grants of the other process
 		way.Cut.Store(true)
 		mine := c.engine
 		c.engine = other
@@ -43,7 +43,7 @@ func TestCutOff(t *testing.T) {
 		if answers[0].Status != engine.Lost {
 			t.Errorf("the first lease is %s", answers[0].Status)
 		}
-		c.claim(a, 5, 0) // neither is handed out again
+		c.claim(a, 5, 0)
 		c.settle(first, engine.ResultCompleted, false)
 		c.settle(twice, engine.ResultCompleted, true)
 		for _, id := range both {
@@ -52,9 +52,8 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// A lease that one process granted is renewed through another, as it happens behind a
-// load balancer. When the dispatcher goes away, what the first remembers of it is out
-// of date: that must not end the lease.
+// A process renews a lease that another one granted, as behind a load balancer. When the dispatcher leaves, the
+// outdated memory of the first must not end the lease.
 func TestRenewedElsewhere(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		other := c.node(c.server)
@@ -76,7 +75,7 @@ func TestRenewedElsewhere(t *testing.T) {
 			}
 		}
 		c.server.Fail(errAway)
-		c.must(c.engine.MaintainDispatch(c.ctx)) // it is the first to notice
+		c.must(c.engine.MaintainDispatch(c.ctx)) // notices first
 		c.keepUp()
 		if got := beat(); got.Status != engine.Held {
 			t.Errorf("once the dispatcher is away, the heartbeat was answered %+v", got)
@@ -85,9 +84,8 @@ func TestRenewedElsewhere(t *testing.T) {
 	})
 }
 
-// An attempt that begins through another process than the one that assigned the step
-// has begun, whatever the first remembers: when it ends there, and when the dispatcher
-// goes away.
+// An attempt begun through another process than the one that assigned the step has begun, also when it ends at the
+// first one or the dispatcher leaves.
 func TestStartedElsewhere(t *testing.T) {
 	begin := func(c *carried) (engine.Lease, *engine.Engine) {
 		other := c.node(c.server)
@@ -122,7 +120,7 @@ func TestStartedElsewhere(t *testing.T) {
 		withDispatcher(t, func(c *carried) {
 			l, other := begin(c)
 			c.server.Fail(errAway)
-			c.must(c.engine.MaintainDispatch(c.ctx)) // what it knows is out of date
+			c.must(c.engine.MaintainDispatch(c.ctx))
 			c.must(other.MaintainDispatch(c.ctx))
 			begun(c, l, task.StepInProgress)
 			c.settle(l, engine.ResultCompleted, true)
@@ -130,8 +128,7 @@ func TestStartedElsewhere(t *testing.T) {
 	})
 }
 
-// interrupted is a dispatcher where something happens right after somebody has looked
-// who holds a step.
+// interrupted lets something happen right after a look at a step's holder.
 type interrupted struct {
 	*memory.Dispatcher
 	then func()
@@ -146,8 +143,8 @@ func (d *interrupted) Find(ctx context.Context, steps []task.ID) ([]engine.Hold,
 	return holds, err
 }
 
-// One process cancels a task, and finds that nobody holds its step; before it is done
-// another one grants it. That lease is over with the cancellation, not with its time-out.
+// One process finds a step unheld and cancels its task while another one grants it. The cancellation ends that lease,
+// not the time-out.
 func TestCancelRacesClaimElsewhere(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		way := &interrupted{Dispatcher: c.server.Open()}
@@ -179,7 +176,7 @@ func TestCancelRacesClaimElsewhere(t *testing.T) {
 	})
 }
 
-// tardy is a dispatcher that hears late of what one process has to offer.
+// tardy receives the offers of one process late.
 type tardy struct {
 	*memory.Dispatcher
 	until chan struct{}
@@ -192,11 +189,11 @@ func (d *tardy) Offer(ctx context.Context, steps []engine.Offered) error {
 	return d.Dispatcher.Offer(ctx, steps)
 }
 
-// A step is found by the sweep and done elsewhere before the process that stored it has
-// offered it. That process does not hand it out from its memory.
+// A process that offers a step late, after the sweep has found it and another has done it, does not hand it out from
+// its memory.
 func TestOfferedLate(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
-		c.submit(job) // the route is known from now on
+		c.submit(job)
 		a, b := c.register(task.Worker{}), c.register(task.Worker{})
 		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, true)
 		way := &tardy{Dispatcher: c.server.Open()}

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// impatient is a dispatcher whose callers go while they wait for its answer.
+// impatient is a dispatcher whose callers leave before it answers.
 type impatient struct {
 	*memory.Dispatcher
 	leave func()
@@ -31,7 +31,7 @@ func (d *impatient) Waiting(ctx context.Context, routes []int64) (map[int64]int,
 	return d.Dispatcher.Waiting(ctx, routes)
 }
 
-// A caller who goes before the dispatcher has answered says nothing about it.
+// A caller that leaves before the answer proves no fault of the dispatcher.
 func TestCallerGone(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		d := &impatient{Dispatcher: c.server.Open(), leave: func() {}}

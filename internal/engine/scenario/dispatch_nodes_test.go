@@ -17,22 +17,19 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// Several nodes on one PostgreSQL and one Redis. How they agree on who hands out is
-// tested in package upkeep; here is that nothing is in two hands when they are under load.
+// Several nodes share one PostgreSQL and one Redis. Under load, no step is in two hands. Package upkeep tests how
+// they agree on who hands out.
 
-// session counts what workers were given.
 type shift struct {
 	t  *testing.T
 	mu sync.Mutex
-	// handed is how often each step was handed out, late how many of those after its
-	// result had been accepted.
+	// handed counts the hand-outs of each step, late those after its result was accepted.
 	handed  map[task.ID]int
 	settled map[task.ID]struct{}
 	late    int
 }
 
-// joined starts a node on a PostgreSQL, which dispatches through a Redis unless its URL is "".
-// It ends with the test, if it is not stopped before.
+// joined starts a node on a PostgreSQL, with a Redis unless its URL is "". The node ends with the test at the latest.
 func joined(t *testing.T, dsn, url string) (e *engine.Engine, stop func()) {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), dsn, nil)
@@ -68,7 +65,6 @@ func joined(t *testing.T, dsn, url string) (e *engine.Engine, stop func()) {
 	return e, stop
 }
 
-// work polls a node and completes what it is given, until ctx ends.
 func (c *shift) work(ctx context.Context, e *engine.Engine) {
 	w, err := e.Register(ctx, task.Worker{})
 	if err != nil {
@@ -94,7 +90,7 @@ func (c *shift) work(ctx context.Context, e *engine.Engine) {
 		if len(results) == 0 {
 			continue
 		}
-		time.Sleep(5 * time.Millisecond) // the work
+		time.Sleep(5 * time.Millisecond)
 		answers, err := e.Settle(context.WithoutCancel(ctx), results)
 		if err != nil {
 			c.t.Errorf("a report: %v", err)
@@ -110,7 +106,6 @@ func (c *shift) work(ctx context.Context, e *engine.Engine) {
 	}
 }
 
-// feed submits tasks to a node until ctx ends, and returns how many.
 func (c *shift) feed(ctx context.Context, e *engine.Engine) (n int) {
 	for ctx.Err() == nil {
 		batch := []engine.Submission{job, job, job, job}
@@ -123,7 +118,7 @@ func (c *shift) feed(ctx context.Context, e *engine.Engine) (n int) {
 	return n
 }
 
-// finish waits until all that was submitted is settled, and judges.
+// finish waits until everything submitted is settled, and judges.
 func (c *shift) finish(within time.Duration, tasks int) {
 	c.t.Helper()
 	count := func() int { c.mu.Lock(); defer c.mu.Unlock(); return len(c.settled) }
@@ -148,7 +143,6 @@ func (c *shift) finish(within time.Duration, tasks int) {
 	c.t.Logf("%d steps", len(c.handed))
 }
 
-// staff are workers on a node and somebody who submits to it.
 type staff struct {
 	quit, close     context.CancelFunc
 	workers, feeder sync.WaitGroup
@@ -167,7 +161,6 @@ func (c *shift) employ(e *engine.Engine) *staff {
 	return s
 }
 
-// leave lets the workers finish what they have.
 func (s *staff) leave() (submitted int) {
 	s.quit()
 	s.feeder.Wait()
@@ -176,8 +169,7 @@ func (s *staff) leave() (submitted int) {
 	return s.submitted
 }
 
-// Two nodes and no fault but that Redis forgets everything, again and again: no step
-// is handed out twice.
+// Redis forgets everything again and again; no step is handed out twice.
 func TestFlushesUnderLoad(t *testing.T) {
 	t.Parallel()
 	server, dsn := redistest.Start(t), pgtest.DSN(t)
@@ -207,8 +199,7 @@ func TestFlushesUnderLoad(t *testing.T) {
 	}
 }
 
-// Under load a cluster goes over to Redis, node by node, and back. Nothing is handed out
-// twice and nothing is lost.
+// A loaded cluster moves to Redis and back, node by node. No step is handed out twice or lost.
 func TestSwitchUnderLoad(t *testing.T) {
 	t.Parallel()
 	server, dsn := redistest.Start(t), pgtest.DSN(t)
@@ -226,7 +217,7 @@ func TestSwitchUnderLoad(t *testing.T) {
 	for i, url := range []string{server.URL(), server.URL(), "", ""} {
 		time.Sleep(time.Second)
 		old := posts[0]
-		posts = append(posts[1:], open(url)) // the new one is there before the old one goes
+		posts = append(posts[1:], open(url)) // the new node joins before the old one leaves
 		time.Sleep(time.Second)
 		tasks += old.leave()
 		old.stop()
@@ -245,7 +236,6 @@ func TestSwitchUnderLoad(t *testing.T) {
 	}
 }
 
-// redisHandsOut waits until nodes dispatch through Redis.
 func redisHandsOut(t *testing.T, nodes ...*engine.Engine) {
 	t.Helper()
 	for _, e := range nodes {

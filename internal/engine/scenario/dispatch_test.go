@@ -14,8 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// What the engine does when its dispatcher fails. Tokens are the real ones here.
-
 // carried is a bubble whose engine dispatches through a server.
 type carried struct {
 	*bubble
@@ -23,7 +21,6 @@ type carried struct {
 	mem    *memstore.Store
 }
 
-// withDispatcher runs fn in its own bubble.
 func withDispatcher(t *testing.T, fn func(c *carried)) {
 	t.Helper()
 	t.Parallel()
@@ -36,7 +33,6 @@ func withDispatcher(t *testing.T, fn func(c *carried)) {
 	})
 }
 
-// boot starts an engine, as a server does, on whatever there is.
 func (c *carried) boot() {
 	c.t.Helper()
 	c.engine = c.node(c.server)
@@ -45,7 +41,7 @@ func (c *carried) boot() {
 	c.active(true)
 }
 
-// node is one more engine on the store; without a server it is its own queue.
+// node adds an engine on the store; without a server it is its own queue.
 func (c *carried) node(server *memory.Server) *engine.Engine {
 	c.t.Helper()
 	if server == nil {
@@ -70,13 +66,12 @@ func (c *carried) active(want bool) {
 	}
 }
 
-// pass lets time pass, once nothing continues in the background: that reads the clock.
+// pass first waits for background work, which reads the clock.
 func (c *carried) pass(d time.Duration) {
 	synctest.Wait()
 	c.now = c.now.Add(d)
 }
 
-// claim polls without waiting.
 func (c *carried) claim(worker task.ID, n, want int) []engine.Lease {
 	c.t.Helper()
 	c.pass(time.Millisecond)
@@ -88,7 +83,7 @@ func (c *carried) claim(worker task.ID, n, want int) []engine.Lease {
 	return leases
 }
 
-// settle reports a result, and wants it to be accepted or refused as stale.
+// settle expects the result to be accepted or refused as stale.
 func (c *carried) settle(l engine.Lease, status engine.ResultStatus, accepted bool) {
 	c.t.Helper()
 	c.pass(time.Millisecond)
@@ -103,7 +98,6 @@ func (c *carried) settle(l engine.Lease, status engine.ResultStatus, accepted bo
 	}
 }
 
-// keepUp does what the background loops do.
 func (c *carried) keepUp() {
 	c.t.Helper()
 	c.must(c.upkeep.RunOnce(c.ctx))
@@ -128,10 +122,10 @@ func TestDispatcherLosesAll(t *testing.T) {
 		held := c.claim(a, 1, 1)[0]
 		c.server.Flush()
 
-		// the node that notices continues with the store; what runs is not handed out again
+		// the node that notices continues with the store and hands out no running step again
 		others := c.claim(b, 5, 2)
 		c.active(false)
-		c.keepUp() // fills it
+		c.keepUp()
 		c.active(true)
 		c.claim(b, 5, 0)
 
@@ -152,7 +146,7 @@ func TestDispatcherAway(t *testing.T) {
 		c.submit(job)
 		before := c.claim(a, 1, 1)[0]
 		c.server.Fail(errAway)
-		during := c.submit(job) // is stored; nobody needs to know more
+		during := c.submit(job)
 		synctest.Wait()
 		c.active(false)
 		if why := c.engine.DispatchState().Why; !errors.Is(why, errAway) {
@@ -181,8 +175,7 @@ func TestDispatcherAway(t *testing.T) {
 	})
 }
 
-// A server that was started again may have lost its last moments: what it says is
-// not believed.
+// A restarted server may have lost its last moments, so the node does not trust it.
 func TestDispatcherRestarts(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		a := c.register(task.Worker{})
@@ -190,7 +183,7 @@ func TestDispatcherRestarts(t *testing.T) {
 		held := c.claim(a, 1, 1)[0]
 		c.submit(job)
 		c.server.Restart()
-		c.keepUp() // notices, and fills it
+		c.keepUp()
 		c.keepUp()
 		c.active(true)
 		c.claim(a, 5, 1)
@@ -198,8 +191,7 @@ func TestDispatcherRestarts(t *testing.T) {
 	})
 }
 
-// The process dies, and so does what the dispatcher knew. The only one who knows
-// of the lease is the worker.
+// The process and the dispatcher's memory die; only the worker has the lease.
 func TestOnlyTheWorkerKnows(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		a, b := c.register(task.Worker{}), c.register(task.Worker{})
@@ -218,7 +210,7 @@ func TestOnlyTheWorkerKnows(t *testing.T) {
 		c.claim(b, 5, 0)
 		c.settle(held, engine.ResultCompleted, true)
 
-		// one that comes too late finds the step in other hands
+		// a late worker finds the step in other hands
 		c.submit(job)
 		late := c.claim(a, 1, 1)[0]
 		c.server.Flush()
@@ -231,24 +223,23 @@ func TestOnlyTheWorkerKnows(t *testing.T) {
 	})
 }
 
-// What a process could not tell the dispatcher before it died is found.
+// The sweep finds what a process could not tell the dispatcher before it died.
 func TestSweep(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		a := c.register(task.Worker{})
-		c.submit(job) // the route is known from now on
+		c.submit(job)
 		c.settle(c.claim(a, 1, 1)[0], engine.ResultCompleted, true)
-		stranger := c.node(nil) // tells nobody
+		stranger := c.node(nil)
 		r, err := stranger.Submit(c.ctx, []engine.Submission{job}, false)
 		c.must(err)
 		c.claim(a, 5, 0)
-		c.pass(2 * time.Second) // for as long it might have been about to tell
+		c.pass(2 * time.Second) // the time in which it could still tell
 		c.keepUp()
 		l := c.claim(a, 5, 1)[0]
 		if l.Task.ID != r[0].ID {
 			t.Errorf("claimed %+v", l.Step)
 		}
 
-		// the end of a lease
 		c.server.Fail(errAway)
 		c.settle(l, engine.ResultReleased, true)
 		synctest.Wait()
@@ -264,9 +255,7 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// What the dispatcher offers and is not there any more goes by the board. (The
-// process that has just submitted it may hand it out all the same; the result is
-// refused.)
+// A stale offer is dropped. The process that submitted the step may still hand it out; its result is refused.
 func TestStaleOffer(t *testing.T) {
 	withDispatcher(t, func(c *carried) {
 		a := c.register(task.Worker{})
@@ -274,7 +263,7 @@ func TestStaleOffer(t *testing.T) {
 		c.engine.FlushDispatch()
 		_, err := c.node(nil).Cancel(c.ctx, []task.ID{gone}, engine.Cancellation{Actor: "ops"})
 		c.must(err)
-		c.boot() // one that remembers nothing
+		c.boot() // without memory
 		l := c.claim(a, 1, 1)[0]
 		if l.Task.ID != stays {
 			t.Errorf("claimed a step of %s", l.Task.ID)

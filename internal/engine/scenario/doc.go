@@ -1,13 +1,10 @@
-// Package scenario holds what the engine does as a whole: scripts that can be
-// read aloud, and a model test that compares the stores under random verbs. It
-// has no code outside its tests.
+// Package scenario tests the engine as a whole, with scripts and with a model test that compares the stores under
+// random verbs. It has no code outside its tests.
 //
-// A script is a file in testdata. Each line is a command; what it has to print
-// stands below it, after "> ". A command without such lines has only to
-// succeed. Indented lines are the body of the command above them, and # begins a
-// comment. Time stands still but for "advance", and is printed as the distance
-// from the beginning. Every script runs on every store, and on two nodes of one
-// PostgreSQL that take turns.
+// A script is a file in testdata. Each line is a command; its output follows after "> ". Without such lines the
+// command only has to succeed. Indented lines are the body of the command above them; # begins a comment. Time stands
+// still except for "advance", and is printed relative to the start. Every script runs on every store, and on two nodes
+// of one PostgreSQL that take turns.
 //
 //	config       KEY=VALUE ...          settings of the engine; only as the first command
 //	template     (YAML as body)         registers a template
@@ -15,9 +12,9 @@
 //	             [deadline=+D] [caps=A,B] [timeout=D] [max_retries=N] [tags=A,B] [order=K]
 //	             [unique=POINTER,... [period=D] [while=PHASE,...] [on=CONFLICT]]
 //	worker       W [handlers=A,B] [caps=A,B] [namespaces=A,B] [transport=amqp]
-//	claim        W [n=N] [start]        start begins the attempts at once
+//	claim        W [n=N] [start]        start begins the attempts too
 //	dispatch     W [n=N]                leases steps for the queue of W, which has transport=amqp
-//	letter       W TASK.STEP ...        tells that the messages of these leases have expired
+//	letter       W TASK.STEP ...        reports the messages of these leases as expired
 //	start        W TASK.STEP            all lease commands take token=N
 //	progress     W TASK.STEP percent=N [note=TEXT]
 //	complete     W TASK.STEP [result=JSON | large=BYTES]
@@ -29,14 +26,14 @@
 //	drain        W [final]
 //	cordon, uncordon W [by=WHO] [reason=TEXT]
 //	read         TASK.STEP              the large result of a step
-//	blobs        [down | up | lost]     the objects in the blob store, which stops and starts working, or is emptied
+//	blobs        [down | up | lost]     the objects in the blob store, which fails, works again, or is emptied
 //	pause        [route=H | handler=H | task=T] [caps=A,B] [ns=N] [by=WHO] [reason=TEXT] [until=+D]
-//	unpause      likewise               ends a pause; without route, handler or task it is one of the namespace
+//	unpause      likewise               ends a pause; without route, handler or task, that of the namespace
 //	pauses                              those in force
 //	limit        [route=H | handler=H] [caps=A,B] [ns=N] [permits=N] [rate=N per=D [burst=N]] [by=WHO] [reason=TEXT]
 //	unlimit      likewise               deletes the limit of an operator
 //	limits                              those in force, with the permits in use
-//	crash        W | server             W says nothing any more; the server starts again on the same store
+//	crash        W | server             W falls silent; the server restarts on the same store
 //	advance      D
 //	children     TASK.STEP [n=N]        the child tasks of a step; later commands name them STEP0, STEP1 ...
 //	upkeep                              the background loops, until nothing is due
@@ -51,41 +48,40 @@
 //	open         TASK [by=WHO] [reason=TEXT] [metadata=JSON]   a case
 //	update       TASK [status=S] [notes=TEXT] [by=WHO] [metadata=JSON] [reopen]   its last case
 //	cases        [TASK] [status=S] [reason=R]
-//	snapshot, note TASK                 what its last case knows of it; the metadata
+//	snapshot, note TASK                 the snapshot of its last case; the metadata
 //	story        TASK                   the occurrences and notes of its last case
 //	queue, stats, audit [TASK]          of cases
 //	staleness    [health=H]
 //	detect       [batch=N] [dry]        one cycle of the staleness detector
-//	reconfigure  KEY=VALUE ...          the server starts again with these settings changed
-//	rekey        [n=N]                  one batch of giving waiting steps the keys of the new order
-//	ready                               what waits for workers, in order
-//	task, steps, history TASK           what is stored
+//	reconfigure  KEY=VALUE ...          the server restarts with these settings
+//	rekey        [n=N]                  gives one batch of waiting steps new keys
+//	ready                               the ready steps, in order
+//	task, steps, history TASK           the stored rows
 //	workers, list [state=S]
 //	expect       task TASK KEY=VALUE ...
 //	expect       step TASK.STEP KEY=VALUE ...
 //
-// Scripts in testdata/nodes are about two nodes on one PostgreSQL. Their commands begin with the node, but for config
-// and advance, which are about both:
+// Scripts in testdata/nodes run two nodes on one PostgreSQL. Their commands begin with the node, except config and
+// advance, which are about both:
 //
 //	A COMMAND, B COMMAND                a command from above
-//	A hold PAUSE COMMAND                carries it out until it is about to do something: "commits", or the name of a
+//	A hold PAUSE COMMAND                runs it until it reaches PAUSE: "commits", or the name of a
 //	                                    method of engine.Tx
-//	A go                                carries out the rest, and prints what the command prints
-//	look                                both nodes look at what the other one did
+//	A go                                runs and prints the rest
+//	look                                both nodes read the other one's changes
 //
-// A command prints "waits for a lock" when the other node has to go on first; "go" prints what became of it.
+// A command prints "waits for a lock" when the other node must continue first; "go" prints its end.
 //
-// Scripts in testdata/databases are about what only a database can, and run on SQLite and on PostgreSQL. Besides the
-// commands from above they have:
+// Scripts in testdata/databases run on SQLite and PostgreSQL only. Their additional commands:
 //
-//	copy                                the database is copied into one of the other kind, where the server starts
+//	copy                                copies into the other kind of database; the server starts there
 //	backup, restore                     a copy is taken; the server starts on it
 //	keys         [ID ...]               the server starts with these encryption keys, the first of which encrypts
 //	schedule     NAME cron=EXPR type=HANDLER | template=NAME [overlap=O] [missed=M [missed_limit=N]] [context=JSON]
 //	             [order=K] [max_retries=N] [time_field=F]
-//	fire                                what schedules have due
+//	fire                                fires due schedules
 //	backfill     NAME [from=+D] [until=+D] [overlap=O]
-//	firings      NAME                   what became of its times; later commands name the tasks NAME0, NAME1 ...
+//	firings      NAME                   its firings; later commands name the tasks NAME0, NAME1 ...
 //
-// "go test -update" writes what was printed into the scripts. Read the diff.
+// "go test -update" writes the real output into the scripts. Read the diff.
 package scenario

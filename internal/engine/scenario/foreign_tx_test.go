@@ -19,9 +19,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// Verbs in a transaction on a connection of the caller, who ends it where the engine does not see it.
+// Verbs in a transaction on the caller's connection, whose end the engine does not see.
 
-// foreign is a domain whose transactions are on its own connection.
 type foreign struct {
 	*domain
 	store    *postgres.Store
@@ -57,12 +56,10 @@ func (f *foreign) begin() pgx.Tx {
 	return tx
 }
 
-// within runs a verb in the caller's transaction.
 func (f *foreign) within(fn func(ctx context.Context, tx engine.Tx) error) error {
 	return f.store.WriteExternal(f.ctx, f.conn.PgConn(), fn)
 }
 
-// errored returns a task in error, with its step and its case.
 func (f *foreign) errored() (id, step, of task.ID) {
 	f.t.Helper()
 	limit := 0
@@ -84,7 +81,7 @@ func (f *foreign) parts(id task.ID) (_, step, of task.ID) {
 	return id, steps[0].ID, of
 }
 
-// untilWaiting returns when a verb waits for a lock of the caller's transaction. Its end is an error.
+// untilWaiting returns when a verb waits for a lock of the caller's transaction, and fails if the verb ends.
 func (f *foreign) untilWaiting(verb <-chan error) {
 	f.t.Helper()
 	for deadline := time.Now().Add(patient); time.Now().Before(deadline); {
@@ -108,8 +105,8 @@ func (f *foreign) resolve(ctx context.Context, tx engine.Tx, id, step task.ID) e
 	return err
 }
 
-// No process observes a commit on the caller's connection: a caller who waits for the task and a stream that names it
-// receive it with the next PollPeers.
+// No process observes a commit on the caller's connection. Waiting callers and streams receive it with the next
+// PollPeers.
 func TestForeignCommitIsFoundByPolling(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)
@@ -134,7 +131,7 @@ func TestForeignCommitIsFoundByPolling(t *testing.T) {
 	f.must(tx.Commit(f.ctx))
 	f.wantTask(id, task.ResolvedManually)
 	f.must(f.engine.PollPeers(f.ctx))
-	select { // it may begin to wait only now, and then it reads the task at once
+	select { // it may begin to wait only now, and reads the task first
 	case got := <-waited:
 		if got.State != task.ResolvedManually {
 			t.Errorf("the caller who waited got a task that is %s", got.State)
@@ -153,8 +150,7 @@ func TestForeignCommitIsFoundByPolling(t *testing.T) {
 	}
 }
 
-// A verb of the node on a task that the caller's transaction has changed waits for the end of that transaction, and
-// then acts on the task as it is.
+// A node's verb on a task that the caller's transaction has changed waits for its end, then acts on the result.
 func TestNodeWaitsForForeignTransaction(t *testing.T) {
 	t.Parallel()
 	notes := "looked at"
@@ -175,7 +171,7 @@ func TestNodeWaitsForForeignTransaction(t *testing.T) {
 			}
 		},
 	}
-	after := map[string]task.Code{"Operate": task.WrongState, "Replay": "", "UpdateCase": ""} // of the cancellation
+	after := map[string]task.Code{"Operate": task.WrongState, "Replay": "", "UpdateCase": ""}
 	for name, verb := range callers {
 		for _, commits := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/Commits=%v", name, commits), func(t *testing.T) {
@@ -214,7 +210,6 @@ func TestNodeWaitsForForeignTransaction(t *testing.T) {
 	}
 }
 
-// wantKept checks that what the caller's transaction stored is there exactly if it was committed.
 func (f *foreign) wantKept(id task.ID, verb string, of task.ID, want bool) {
 	f.t.Helper()
 	var kept bool
@@ -232,7 +227,7 @@ func (f *foreign) wantKept(id task.ID, verb string, of task.ID, want bool) {
 	}
 }
 
-// A report of a worker waits for the caller's transaction too. Then its lease is gone, or still there.
+// A worker's report waits for the caller's transaction too; the lease is then gone or intact.
 func TestSettleWaitsForForeignTransaction(t *testing.T) {
 	t.Parallel()
 	for _, commits := range []bool{true, false} {
@@ -273,7 +268,7 @@ func TestSettleWaitsForForeignTransaction(t *testing.T) {
 	}
 }
 
-// A verb in the caller's transaction that has lost the race is refused and undone, and the transaction can continue.
+// A verb that loses the race is refused and undone; the caller's transaction can continue.
 func TestForeignTransactionLosesARace(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)
@@ -283,7 +278,7 @@ func TestForeignTransactionLosesARace(t *testing.T) {
 		if err := f.resolve(ctx, tx, id, step); err != nil {
 			return err
 		}
-		r, err := f.engine.Cancel(f.ctx, []task.ID{id}, engine.Cancellation{Actor: "bob"}) // before it is sent
+		r, err := f.engine.Cancel(f.ctx, []task.ID{id}, engine.Cancellation{Actor: "bob"})
 		f.must(err)
 		return r[0].Err
 	})
@@ -298,7 +293,7 @@ func TestForeignTransactionLosesARace(t *testing.T) {
 	f.wantTask(id, task.Cancelled)
 }
 
-// A task that the caller's transaction has submitted exists for the node from the commit on.
+// A task submitted in a caller's transaction exists for the node from the commit on.
 func TestCancelOfAForeignSubmission(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)
@@ -327,8 +322,8 @@ func TestCancelOfAForeignSubmission(t *testing.T) {
 	f.wantTask(id, task.Cancelled)
 }
 
-// Transactions of a caller and verbs of the node on the same tasks, at once and in any order: each ends, and each act
-// that was reported as done is in the audit trail, once.
+// Caller transactions and node verbs run on the same tasks in any order. Each ends, and the audit trail has each
+// successful act once.
 func TestForeignTransactionsAndVerbsAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)
@@ -345,13 +340,13 @@ func TestForeignTransactionsAndVerbsAtOnce(t *testing.T) {
 			switch code := task.CodeOf(err); {
 			case err == nil:
 				done[actor]++
-			case code != task.WrongState && code != task.Unavailable: // else it has lost the race
+			case code != task.WrongState && code != task.Unavailable:
 				t.Errorf("%s got %v", actor, err)
 			}
 		}
 		var all sync.WaitGroup
 		tx := f.begin()
-		all.Go(func() { // the caller resolves both tasks in one transaction, in the order opposite to the node's
+		all.Go(func() { // both tasks in one transaction, in the reverse of the node's order
 			for _, id := range []task.ID{second, first} {
 				note("ann", f.within(func(ctx context.Context, tx engine.Tx) error {
 					return f.resolve(ctx, tx, id, steps[id])
@@ -394,8 +389,8 @@ func TestForeignTransactionsAndVerbsAtOnce(t *testing.T) {
 	}
 }
 
-// TestOrderOfCommits: a task whose transaction began earlier and was committed later comes behind those that were seen
-// committed before, whether or not the server has looked at it when its turn could come.
+// TestOrderOfCommits: a task committed late comes behind those committed before it, although its transaction began
+// earlier.
 func TestOrderOfCommits(t *testing.T) {
 	t.Parallel()
 	for _, seen := range []bool{true, false} {
@@ -438,8 +433,8 @@ func TestOrderOfCommits(t *testing.T) {
 	}
 }
 
-// TestOrderingInCallersTransaction: a task that is submitted in a caller's transaction, which stays open, keeps no
-// other task with its ordering key waiting. Once committed it is the next one, and what is rolled back never was.
+// TestOrderingInCallersTransaction: a task in an open caller's transaction holds up no other task with its ordering
+// key. It is next after the commit, and leaves nothing after a roll-back.
 func TestOrderingInCallersTransaction(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)
@@ -509,7 +504,7 @@ func TestOrderingInCallersTransaction(t *testing.T) {
 	}
 }
 
-// TestTurnOfACancelledTask: a task that ends while others give its key's turn keeps no turn behind: the next one runs.
+// TestTurnOfACancelledTask: a task that ends while others give its key's turn keeps no turn.
 func TestTurnOfACancelledTask(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)

@@ -12,24 +12,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// schedule lets actors run one at a time. An actor pauses before each statement of its transactions and before
-// each commit; a seed decides which one continues. An actor that waits for a lock which another one holds stays
-// behind until the lock is free: the database says that it waits, no time-out guesses it.
+// schedule lets actors run one at a time. An actor pauses before each statement and commit; a seed selects which one
+// continues. The database, not a time-out, reports that an actor waits for a lock.
 type schedule struct {
 	waiting func() (int, error) // connections of the schema that wait for a lock
 	pauses  chan pause
 	actors  []*actor
 	trace   []string
-	overlap int // pauses inside of a transaction after which another actor went on
+	overlap int // pauses within a transaction after which another actor continued
 }
 
-// actor is one line of verbs that runs beside others.
 type actor struct {
 	name    string
 	resume  chan struct{}
 	phase   phase
-	at      string // what it does when it continues
-	blocked bool   // it was seen to wait for a lock
+	at      string
+	blocked bool
 }
 
 type phase int
@@ -40,7 +38,6 @@ const (
 	ended
 )
 
-// pause is what an actor says when it stops.
 type pause struct {
 	actor *actor
 	at    string
@@ -51,7 +48,7 @@ func newSchedule(waiting func() (int, error)) *schedule {
 	return &schedule{waiting: waiting, pauses: make(chan pause)}
 }
 
-// add starts an actor, which pauses before it begins. To be called before run.
+// add starts an actor, which pauses before it begins. Call it before run.
 func (s *schedule) add(name string, act func(a *actor)) {
 	a := &actor{name: name, resume: make(chan struct{})}
 	s.actors = append(s.actors, a)
@@ -62,14 +59,13 @@ func (s *schedule) add(name string, act func(a *actor)) {
 	}()
 }
 
-// pause returns when it is the actor's turn.
 func (s *schedule) pause(a *actor, at string) {
 	s.pauses <- pause{actor: a, at: at}
 	<-a.resume
 }
 
-// run lets the actors take turns until all have ended. After an error they go on without waiting for their turn, so
-// that none keeps a connection.
+// run lets the actors take turns until all have ended. After an error they continue freely, so that none keeps a
+// connection.
 func (s *schedule) run(r *rand.Rand) error {
 	err := s.takeTurns(r)
 	if err != nil {
@@ -105,7 +101,7 @@ func (s *schedule) takeTurns(r *rand.Rand) error {
 			if len(s.in(running)) == 0 {
 				return nil
 			}
-			s.note("all of them wait for locks") // the server ends what is a deadlock
+			s.note("all of them wait for locks")
 			if !s.heard(patient) {
 				return fmt.Errorf("all wait for locks, and none of them gets one:\n%s", s)
 			}
@@ -122,21 +118,20 @@ func (s *schedule) takeTurns(r *rand.Rand) error {
 	}
 }
 
-// order is who continues. A third of the seeds lets any actor go on each time. The others hold one of them up once,
-// behind a few of its statements, rather few than many, or before its first commit, until the others can do no more:
-// most races take no more than that, but in one place.
+// order selects the next actor. A third of the seeds lets any actor continue. The others hold one actor up once,
+// after a few statements or before its first commit, until the others are stuck: most races need no more.
 type order struct {
 	r           *rand.Rand
-	held, first int // the actor that is held up, and behind how many turns; -1: none, and its first commit
+	held, first int // the held actor and the turns before the hold; -1: none, and its first commit
 	turn        int
-	stopped     bool // the actor was held up
-	attempts    int  // of others to submit since then
+	stopped     bool
+	attempts    int // of others to submit since then
 }
 
 const (
-	// longestHold is for how many turns an actor is held up.
 	longestHold = 60
-	// mostAttempts is how often others may try to submit meanwhile: they wait longer each time for a key that it has.
+	// mostAttempts bounds the others' attempts to submit meanwhile: each waits longer for a key that the held actor
+	// has.
 	mostAttempts = 4
 )
 
@@ -145,7 +140,7 @@ func newOrder(r *rand.Rand, actors int) *order {
 	if r.IntN(3) > 0 {
 		o.held = r.IntN(actors)
 		if o.first = -1; r.IntN(3) > 0 {
-			o.first = 2 + r.IntN(1+r.IntN(8)) // it begins, and carries out one statement at least
+			o.first = 2 + r.IntN(1+r.IntN(8))
 		}
 	}
 	return o
@@ -173,7 +168,7 @@ func (o *order) next(all, able []*actor) *actor {
 func (s *schedule) settle() error {
 	const (
 		quick = time.Millisecond
-		// A wait for idempotency keys ends after 5 ms without the lock, so a wait that is to last is seen that often.
+		// A wait for idempotency keys ends after 5 ms without the lock, so a lasting wait is seen that often.
 		looks = 4
 		every = 3 * time.Millisecond
 	)
@@ -217,7 +212,6 @@ func (s *schedule) block() {
 	}
 }
 
-// heard waits for one actor to pause or end.
 func (s *schedule) heard(within time.Duration) bool {
 	t := time.NewTimer(within)
 	defer t.Stop()
@@ -237,7 +231,6 @@ func (s *schedule) heard(within time.Duration) bool {
 	}
 }
 
-// in returns the actors in a phase.
 func (s *schedule) in(p phase) []*actor {
 	var list []*actor
 	for _, a := range s.actors {
@@ -252,17 +245,15 @@ func (s *schedule) note(format string, args ...any) {
 	s.trace = append(s.trace, fmt.Sprintf(format, args...))
 }
 
-// String is what happened, in order.
 func (s *schedule) String() string { return "  " + strings.Join(s.trace, "\n  ") + "\n" }
 
-// observer looks at the database beside the nodes, on its own connection.
+// observer reads the database on its own connection.
 type observer struct {
 	t    *testing.T
 	mu   sync.Mutex
 	conn *pgx.Conn
 }
 
-// waiting counts the connections that use the schema and wait for a lock.
 func (o *observer) waiting() (n int, err error) {
 	const query = `SELECT count(DISTINCT w.pid) FROM pg_locks w JOIN pg_locks l ON l.pid = w.pid AND l.granted
  JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = current_schema()::regnamespace WHERE NOT w.granted`

@@ -14,14 +14,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// blobs is a blob store in memory that fails on request. Its zero value is empty.
 type blobs struct {
 	mu      sync.Mutex
 	objects map[string]string
 	down    bool
 }
 
-// use carries out fn if the store works.
 func (b *blobs) use(fn func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,7 +32,6 @@ func (b *blobs) use(fn func() error) error {
 	return fn()
 }
 
-// Put implements engine.Blobs.
 func (b *blobs) Put(_ context.Context, key string, content io.ReadSeeker, _ int64, _ [32]byte) error {
 	raw, err := io.ReadAll(content)
 	if err != nil {
@@ -46,7 +43,6 @@ func (b *blobs) Put(_ context.Context, key string, content io.ReadSeeker, _ int6
 	})
 }
 
-// Get implements engine.Blobs.
 func (b *blobs) Get(_ context.Context, key string) (content io.ReadCloser, err error) {
 	err = b.use(func() error {
 		text, found := b.objects[key]
@@ -59,7 +55,6 @@ func (b *blobs) Get(_ context.Context, key string) (content io.ReadCloser, err e
 	return content, err
 }
 
-// Delete implements engine.Blobs.
 func (b *blobs) Delete(_ context.Context, key string) error {
 	return b.use(func() error {
 		delete(b.objects, key)
@@ -67,7 +62,6 @@ func (b *blobs) Delete(_ context.Context, key string) error {
 	})
 }
 
-// sendLarge sends a large result of as many bytes as an argument says.
 func (in *interpreter) sendLarge(a *args, key string) (*task.LargeResult, error) {
 	h, err := in.first(a)
 	if err != nil {

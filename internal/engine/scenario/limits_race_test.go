@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// permitCount counts what runs under each key, and what must not.
 type permitCount struct {
 	mu     sync.Mutex
 	runs   map[string]int
@@ -23,7 +22,6 @@ type permitCount struct {
 	faults []string
 }
 
-// perKey is the limit of each key.
 const perKey = 2
 
 func (c *permitCount) begins(key string) {
@@ -36,7 +34,7 @@ func (c *permitCount) begins(key string) {
 	c.most = max(c.most, c.runs[key])
 }
 
-// ends records the end of an attempt, before it is settled: the next one may begin at once.
+// ends must precede the settlement: the next attempt may begin with it.
 func (c *permitCount) ends(key string, whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,8 +44,8 @@ func (c *permitCount) ends(key string, whole bool) {
 	}
 }
 
-// TestLimitRace: callers submit and workers run at once, on two nodes where the store is shared; some attempts fail,
-// and are repeated at once. Under each key no more steps run than the limit, all of them end, and no permit is left.
+// TestLimitRace submits and runs, with failures, on two nodes where possible. No key exceeds its limit, all steps
+// end, and no permit is left.
 func TestLimitRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -59,10 +57,8 @@ func TestLimitRace(t *testing.T) {
 	}
 }
 
-// eachKey is a field of a step, of which two run at once for each key.
 const eachKey = `concurrency: {key: "{{key}}", limit: 2}, `
 
-// registerCrowd registers a template with one step, which has a field more.
 func registerCrowd(t *testing.T, e *engine.Engine, field string) {
 	t.Helper()
 	source := "name: crowd\nversion: \"1\"\nsteps:\n  - {name: s, handler: h, " + field + "retry: {backoff: none}}\n"
@@ -75,7 +71,6 @@ func registerCrowd(t *testing.T, e *engine.Engine, field string) {
 	}
 }
 
-// keyOf returns the key in the context of a task.
 func keyOf(t *testing.T, l *engine.Lease) string {
 	t.Helper()
 	var in struct{ Key string }
@@ -88,7 +83,7 @@ func keyOf(t *testing.T, l *engine.Lease) string {
 func raceForPermits(t *testing.T, nodes []*engine.Engine, store engine.Database) {
 	registerCrowd(t, nodes[0], eachKey)
 	c := &permitCount{runs: map[string]int{}}
-	each := 20 // tasks of a submitter
+	each := 20
 	if testing.Short() {
 		each = 6
 	}
@@ -124,7 +119,6 @@ func raceForPermits(t *testing.T, nodes []*engine.Engine, store engine.Database)
 	}
 }
 
-// submit submits tasks, each once the one before is stored.
 func (c *permitCount) submit(ctx context.Context, t *testing.T, e *engine.Engine, each int) {
 	for i := range each {
 		in := engine.Submission{Name: "crowd", Context: fmt.Appendf(nil, `{"key":"k%d"}`, i%raceKeys)}
@@ -135,7 +129,7 @@ func (c *permitCount) submit(ctx context.Context, t *testing.T, e *engine.Engine
 	}
 }
 
-// work claims steps and settles them until ctx ends: every third attempt of the first is a failure.
+// work settles steps until ctx ends, with every third first attempt as a failure.
 func (c *permitCount) work(ctx context.Context, t *testing.T, e *engine.Engine) {
 	n := 0
 	serve(ctx, t, e, 3, func(leases []engine.Lease) bool {

@@ -23,7 +23,6 @@ func (m *model) cancel(o op) error {
 	return err
 }
 
-// replay replays a task, most times one that is in error.
 func (m *model) replay(o op) error {
 	if len(m.tasks) == 0 {
 		return nil
@@ -47,7 +46,6 @@ func (m *model) replay(o op) error {
 	return err
 }
 
-// act is an operator's act on a step, half of them on one that is in error.
 func (m *model) act(o op) error {
 	if len(m.tasks) == 0 {
 		return nil
@@ -55,7 +53,7 @@ func (m *model) act(o op) error {
 	id := m.tasks[int(o.n[0])%len(m.tasks)]
 	_, rows, err := m.worlds[0].steps(id)
 	if task.CodeOf(err) == task.NotFound {
-		return nil // deleted
+		return nil
 	}
 	if err != nil {
 		return err
@@ -70,7 +68,7 @@ func (m *model) act(o op) error {
 	if act.Kind == engine.CompleteManually {
 		act.Result = []byte("1")
 	}
-	if r.State == task.StepWaiting && o.n[5]%2 == 0 { // a decision, or the refusal of one
+	if r.State == task.StepWaiting && o.n[5]%2 == 0 {
 		act.Kind, act.Result = []engine.ActKind{engine.ApproveStep, engine.RejectStep}[o.n[5]>>1%2], nil
 	}
 	act.DiscardCheckpoint = act.Kind == engine.ResetForRetry && o.n[4]%2 == 0

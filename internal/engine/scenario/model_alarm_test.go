@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// keepUp runs the background loops until nothing is due. Then it runs them again, and checks that they tell the next
-// time at which something is: the loop of the timers forgets the time that it knew, and would else wait for its tick.
+// keepUp runs the background loops until nothing is due. It then runs them again and checks that they report the next
+// due time: the loop of the timers forgets its time and would wait for a tick.
 func (w *world) keepUp() error {
 	if err := w.upkeep.RunOnce(w.ctx); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (w *world) keepUp() error {
 	return err
 }
 
-// told returns the earliest time that was told since the last call, 0 for none.
+// told returns the earliest time reported since the last call, 0 for none.
 func (w *world) told() task.Instant {
 	select {
 	case at := <-w.engine.NextDue():

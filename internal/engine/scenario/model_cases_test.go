@@ -8,8 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// caseVerb is what an operator does about cases: opens one, says what he found,
-// resolves it, opens it again; or lets the detector run.
 func (m *model) caseVerb(o op) error {
 	if len(m.tasks) == 0 {
 		return nil
@@ -48,7 +46,6 @@ func (m *model) caseVerb(o op) error {
 	return err
 }
 
-// cases returns all that is known of cases, newest first.
 func (w *world) cases() ([]*task.Case, error) {
 	const page = 1000
 	cases, err := w.engine.Cases(w.ctx, engine.CaseFilter{Limit: page})
@@ -57,15 +54,14 @@ func (w *world) cases() ([]*task.Case, error) {
 	}
 	for i := range cases {
 		if err == nil {
-			cases[i], err = w.engine.Case(w.ctx, cases[i].ID) // with its snapshot
+			cases[i], err = w.engine.Case(w.ctx, cases[i].ID)
 			cases[i].Snapshot = withoutCiphers(cases[i].Snapshot)
 		}
 	}
 	return cases, err
 }
 
-// checkCases checks the cases of one task: at most one is pending, and the
-// task knows of them.
+// checkCases requires at most one pending case, which its task refers to.
 func (p taskPicture) checkCases(all []*task.Case) error {
 	pending, mark := 0, task.CaseMark("")
 	for _, c := range all {
@@ -84,7 +80,7 @@ func (p taskPicture) checkCases(all []*task.Case) error {
 		}
 	}
 	if mark == "" && p.Task.Meta.Case == task.HadClosed {
-		return nil // all of them were deleted
+		return nil
 	}
 	if pending > 1 || p.Task.Meta.Case != mark {
 		return fmt.Errorf("it says %q of its cases, of which %d are pending", p.Task.Meta.Case, pending)

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// picture is everything that is stored about tasks and workers.
 type picture struct {
 	Tasks   []taskPicture
 	Cases   []*task.Case
@@ -31,7 +30,7 @@ type taskPicture struct {
 	Records engine.Records
 	Fans    []*task.FanOut
 	Kids    []engine.Child
-	Logs    [][]task.AttemptLog // by step
+	Logs    [][]task.AttemptLog
 	Waits   []task.StepWait
 	Held    bool // its compensation waits for its children
 }
@@ -73,7 +72,6 @@ func (w *world) picture() (*picture, error) {
 	return p, err
 }
 
-// pictureOf is everything that is stored about one task.
 func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
 	one.Task, t.Context = t, withoutCiphers(t.Context)
 	if _, one.Steps, err = w.engine.Steps(w.ctx, t.ID); err != nil {
@@ -98,18 +96,16 @@ func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
 		}
 		one.Logs = append(one.Logs, logs)
 	}
-	// the order within one transaction is nobody's promise
 	slices.SortStableFunc(one.Records.Attempts, func(a, b task.Attempt) int {
 		return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]),
 			cmp.Compare(a.Token, b.Token))
 	})
 	for i := range one.Records.Acts {
-		one.Records.Acts[i].No = 0 // a transaction that is run again may use up numbers
+		one.Records.Acts[i].No = 0 // a repeated transaction may use up numbers
 	}
 	return one, nil
 }
 
-// compare compares all that the stores hold, and checks what must be true of it.
 func (m *model) compare() error {
 	var first *picture
 	for i, w := range m.worlds {
@@ -124,7 +120,7 @@ func (m *model) compare() error {
 			first = p
 			continue
 		}
-		// Diff tells the difference, but takes its time to find that there is none
+		// Diff is slow where there is no difference
 		if reflect.DeepEqual(first, p) {
 			continue
 		}
@@ -135,7 +131,6 @@ func (m *model) compare() error {
 	return m.check(first)
 }
 
-// check checks what must be true of what is stored.
 func (m *model) check(all *picture) error {
 	found := map[task.ID]bool{}
 	if err := errors.Join(checkTurns(all.Tasks, m.tasks), m.checkLimits(all.Tasks),
@@ -148,7 +143,6 @@ func (m *model) check(all *picture) error {
 			return fmt.Errorf("task %s: %w", p.Task.ID, err)
 		}
 	}
-	// what was accepted is there until retention deletes it
 	kept := slices.DeleteFunc(slices.Clone(m.tasks), func(id task.ID) bool {
 		age := m.worlds[0].now.Sub(time.UnixMilli(id.Seq() >> 12))
 		return !found[id] && age > m.worlds[0].retained()
@@ -168,10 +162,9 @@ func (m *model) check(all *picture) error {
 	return nil
 }
 
-// retained is for how long tasks that have finished are kept.
 func (w *world) retained() time.Duration { return w.engine.Config().Retention.Finished }
 
-// checkLimits: no more steps are held than the limit of their template allows.
+// checkLimits requires no more held steps than the limit of their template.
 func (m *model) checkLimits(tasks []taskPicture) error {
 	held := 0
 	for _, p := range tasks {
@@ -191,9 +184,9 @@ func (m *model) checkLimits(tasks []taskPicture) error {
 	return nil
 }
 
-// checkTurns: of the tasks with one ordering key, one at most has its turn, and none before it waits; where some wait,
-// one has the turn. The order is that of submission; IDs of one batch differ from it, because those of items with
-// idempotency keys are taken first.
+// checkTurns: at most one task with an ordering key has its turn, and none before it waits; where some wait, one has
+// the turn. The order is that of submission; IDs of one batch differ, because items with idempotency keys are taken
+// first.
 func checkTurns(tasks []taskPicture, submitted []task.ID) error {
 	type queue struct{ heads, waits []task.ID }
 	queues := map[string]*queue{}
@@ -224,28 +217,26 @@ func checkTurns(tasks []taskPicture, submitted []task.ID) error {
 	return nil
 }
 
-// check looks at one task by itself.
 func (p taskPicture) check() error {
 	counts, due := task.Counts{ManualEnds: p.Task.Counts.ManualEnds}, p.Held
 	for _, s := range p.Steps {
 		counts.Add(s.State)
 		due = due || s.Scheduled()
-		if s.Attempts > s.MaxAttempts+p.Task.Meta.Replays { // a replay allows for one, whatever is left
+		if s.Attempts > s.MaxAttempts+p.Task.Meta.Replays { // a replay allows for one more
 			return fmt.Errorf("step %d has begun %d attempts of %d", s.Ordinal, s.Attempts, s.MaxAttempts)
 		}
 	}
 	if counts != p.Task.Counts {
 		return fmt.Errorf("it counts %+v, its steps are %+v", p.Task.Counts, counts)
 	}
-	// a state follows from the steps; only a time-out may say error over it
+	// the steps determine the state; only a time-out may override it with an error
 	if want := counts.Evaluate(p.Task.State, due); want != p.Task.State {
 		return fmt.Errorf("it is %s, by its steps it has to be %s", p.Task.State, want)
 	}
 	return p.checkEvents()
 }
 
-// checkEvents follows the transitions: each begins where the one before it
-// ended. Event.Derivable says what may be left out.
+// checkEvents: each transition begins where the previous one ended. Event.Derivable defines which may be missing.
 func (p taskPicture) checkEvents() error {
 	at := task.State("")
 	for _, e := range p.Records.Events {
@@ -264,8 +255,6 @@ func (p taskPicture) checkEvents() error {
 	return nil
 }
 
-// finish repairs and completes whatever is left. Every task has to come to an
-// end: none is stuck.
 func (m *model) finish() error {
 	if err := m.setKey(false); err != nil {
 		return err
@@ -282,7 +271,7 @@ func (m *model) finish() error {
 		if err != nil || open == 0 {
 			return err
 		}
-		if err := m.do(op{kind: "upkeep"}); err != nil { // what was reset is due at once
+		if err := m.do(op{kind: "upkeep"}); err != nil {
 			return err
 		}
 		if err := m.sendAwaited(); err != nil {
@@ -292,7 +281,7 @@ func (m *model) finish() error {
 		if err != nil {
 			return err
 		}
-		if len(leases) == 0 { // whatever is left waits for a time, or is in lost hands
+		if len(leases) == 0 {
 			if err := m.do(op{kind: "advance", n: [6]uint32{7, 1}}); err != nil {
 				return err
 			}
@@ -312,7 +301,7 @@ func (m *model) finish() error {
 	return fmt.Errorf("tasks are stuck:\n%s", m.stuck())
 }
 
-// repair resets every step in error and returns how many tasks are not terminal.
+// repair resets every step in error and returns the number of open tasks.
 func (m *model) repair() (int, error) {
 	open := 0
 	for _, id := range m.tasks {

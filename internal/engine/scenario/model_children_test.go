@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// childTemplates are workflows with steps that no worker runs: child tasks, waits, and steps with a condition.
+// childTemplates have steps that no worker runs: child tasks, waits, and steps with a condition.
 func childTemplates(quick, none task.Retry) []*task.Template {
 	return []*task.Template{
 		{Name: "family", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
@@ -29,10 +29,9 @@ func childTemplates(quick, none task.Retry) []*task.Template {
 	}
 }
 
-// noteChildren takes down the children that are new.
 func (m *model) noteChildren() error {
 	w := m.worlds[0]
-	tasks, _, err := w.engine.Tasks(w.ctx, engine.TaskFilter{Limit: 100}) // the newest; there are not that many new ones
+	tasks, _, err := w.engine.Tasks(w.ctx, engine.TaskFilter{Limit: 100})
 	slices.Reverse(tasks)
 	for _, t := range tasks {
 		if t.Meta.Child != nil && !slices.Contains(m.tasks, t.ID) {
@@ -42,7 +41,6 @@ func (m *model) noteChildren() error {
 	return err
 }
 
-// addChildren adds to a picture what is stored about the children of a task.
 func (w *world) addChildren(one *taskPicture) (err error) {
 	if !one.Task.Meta.HasChildren {
 		return nil
@@ -74,8 +72,7 @@ func (w *world) addChildren(one *taskPicture) (err error) {
 	return nil
 }
 
-// checkFamily: a step counts its children as they are, runs no more of them than it may, and is complete only with all
-// of them.
+// checkFamily: a step counts its children correctly, runs no more than it may, and completes only with all of them.
 func (m *model) checkFamily(p taskPicture, all *picture) error {
 	if len(p.Fans) == 0 {
 		return nil
@@ -84,7 +81,7 @@ func (m *model) checkFamily(p taskPicture, all *picture) error {
 	if err != nil {
 		return err
 	}
-	if m.unread(tpl) { // its steps are left alone
+	if m.unread(tpl) {
 		return nil
 	}
 	states := map[task.ID]task.State{}

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// compensated is a workflow of the model with compensation steps.
 func compensated(quick, never task.Retry) *task.Template {
 	return &task.Template{Name: "undone", Lifecycle: task.Lifecycle{MaxDuration: 30 * time.Minute},
 		Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
@@ -19,7 +18,6 @@ func compensated(quick, never task.Retry) *task.Template {
 			{Name: "undo_a", Handler: "h", Dependencies: []string{"a", "undo_b"}, OnFailure: true, Retry: quick}}}
 }
 
-// rests is a workflow of the model that may compensate only after its children have come to rest.
 func rests(quick, never task.Retry) *task.Template {
 	return &task.Template{Name: "rests", Lifecycle: task.Lifecycle{MaxDuration: time.Minute},
 		Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
@@ -28,8 +26,8 @@ func rests(quick, never task.Retry) *task.Template {
 			{Name: "undo_a", Handler: "h", Dependencies: []string{"a"}, OnFailure: true, Retry: quick}}}
 }
 
-// checkCompensation: compensation steps begin after a failure only, and only those that have something to undo. From
-// then on nothing else moves, in the task or below it, and no time limit ends them. A task that completes skips them.
+// checkCompensation: compensation steps begin only after a failure and with work to undo. From then on nothing else
+// moves in the task or below it, and no time limit applies. A task that completes skips them.
 func (m *model) checkCompensation(tasks []taskPicture) error {
 	for _, p := range tasks {
 		def, err := m.worlds[0].engine.TemplateOf(m.worlds[0].ctx, p.Task.DefID)
@@ -54,7 +52,7 @@ func (m *model) checkCompensation(tasks []taskPicture) error {
 				return fmt.Errorf("a time limit has ended the step %s of the task %s, which undoes", spec.Name, p.Task.ID)
 			}
 		}
-		for _, f := range p.Fans { // none of them is of a compensation step
+		for _, f := range p.Fans {
 			if now.Begun && f.Running > 0 {
 				return fmt.Errorf("the task %s compensates, and %d of its children run", p.Task.ID, f.Running)
 			}
@@ -63,7 +61,6 @@ func (m *model) checkCompensation(tasks []taskPicture) error {
 	return nil
 }
 
-// repairStep acts on a step that is in error or waits, or cancels its task if the compensation of that has begun.
 func (m *model) repairStep(id, step task.ID, kind engine.ActKind) error {
 	repaired, err := both(m, func(w *world) (*task.Step, error) {
 		return w.engine.Operate(w.ctx, id, step, engine.StepAct{Kind: kind, Actor: "ada",

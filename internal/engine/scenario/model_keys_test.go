@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sealed"
 )
 
-// keys are the keys of a model: those with which values are encrypted, and others, without them.
 type keys struct{ all, others *vault.Ring }
 
 func newKeys() (k keys, err error) {
@@ -24,7 +23,7 @@ func newKeys() (k keys, err error) {
 	return k, err
 }
 
-// sealedTemplates have values that are sensitive, on which everything depends that a node decides about them.
+// sealedTemplates have sensitive values on which all decisions of a node depend.
 func sealedTemplates(quick, none task.Retry) []*task.Template {
 	return []*task.Template{
 		{Name: "sealed", Sensitive: []string{"/cards", "/secret"}, Steps: []task.StepSpec{
@@ -34,13 +33,12 @@ func sealedTemplates(quick, none task.Retry) []*task.Template {
 	}
 }
 
-// key starts the server without a key that values need, or with it again.
 func (m *model) key(o op) error {
 	return m.setKey(!m.worlds[0].keyless && o.n[0]%2 == 0)
 }
 
-// setKey starts the server without a key, or with all. With a dispatcher it always has all: a step that cannot be
-// handed out is leased and given back there, so the worlds would differ in the tokens and the places of such steps.
+// setKey restarts the server without a key, or with all. With a dispatcher it has all: there, a step that cannot be
+// handed out is leased and given back, so tokens and places would differ between the worlds.
 func (m *model) setKey(missing bool) error {
 	if _, is := m.worlds[len(m.worlds)-1].store.(dispatched); is || m.worlds[0].keyless == missing {
 		return nil
@@ -54,16 +52,14 @@ func (m *model) setKey(missing bool) error {
 	return m.restart()
 }
 
-// unread reports whether the server cannot decrypt what a task depends on.
 func (m *model) unread(t *task.Template) bool { return m.worlds[0].keyless && len(t.Sensitive) > 0 }
 
-// ciphers are encrypted values, which no store repeats.
+// ciphers are encrypted values, which differ between stores.
 var ciphers = regexp.MustCompile(regexp.QuoteMeta(vault.Prefix) + `[^"\\]*`)
 
-// withoutCiphers makes what is stored of a task comparable while it cannot be decrypted.
+// withoutCiphers makes documents comparable that cannot be decrypted.
 func withoutCiphers(doc []byte) []byte { return ciphers.ReplaceAll(doc, []byte("encrypted")) }
 
-// decrypted compares documents of which a store may keep encrypted values, wherever they are in an answer.
 func decrypted() cmp.Option {
 	sealed := func(a, b []byte) bool {
 		return bytes.Contains(a, []byte(vault.Prefix)) && bytes.Contains(b, []byte(vault.Prefix))
@@ -73,7 +69,6 @@ func decrypted() cmp.Option {
 	}))
 }
 
-// hide hides a key for some minutes while tasks are submitted and carried out, those with encrypted values and others.
 func (m *model) hide(o op) error {
 	var subs []engine.Submission
 	for i := range 4 {

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// modelLimited are what operators limit in the model test. Limits of a route and of all routes of its handler overlap.
+// modelLimited are targets with overlapping limits: of a route and of all routes of its handler.
 var modelLimited = []task.PauseTarget{
 	{Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "h"},
 	{Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "i"},
@@ -24,7 +24,6 @@ type passes struct {
 	at   []task.Instant
 }
 
-// limit sets, changes or deletes a limit of an operator.
 func (m *model) limit(o op) error {
 	target := modelLimited[o.n[0]%uint32(len(modelLimited))]
 	if o.n[1]%3 == 0 {
@@ -53,7 +52,6 @@ func (m *model) setLimit(r engine.LimitRequest) error {
 	return err
 }
 
-// widen leaves the limits in force, but lets work go on at the end of a run.
 func (m *model) widen() error {
 	limits, err := m.worlds[0].operatorLimits()
 	for _, l := range limits {
@@ -64,14 +62,12 @@ func (m *model) widen() error {
 	return err
 }
 
-// operatorLimits returns the limits in force.
 func (w *world) operatorLimits() ([]engine.OperatorLimitView, error) {
 	limits, _, err := w.engine.OperatorLimits(w.ctx, engine.OperatorLimitFilter{Limit: len(modelLimited)})
 	return limits, err
 }
 
-// checkPasses checks that what a claim got fits into the limits in force: no limit has begun a step beyond its permits,
-// nor beyond its rate.
+// checkPasses: no limit has begun a step beyond its permits or its rate.
 func (m *model) checkPasses(leases []engine.Lease) error {
 	w := m.worlds[0]
 	for i := range leases {
@@ -115,7 +111,7 @@ func covers(t task.PauseTarget, r *task.Route) bool {
 	return t.Name == r.Handler && (t.Kind == task.PauseHandler || t.Capabilities == r.CapabilityKey())
 }
 
-// add adds n steps that began now. In no window may more have begun than the burst and what the rate gives in it.
+// add counts n steps that began now. No window may have more than the burst plus the rate allows.
 func (p *passes) add(n int, now task.Instant) error {
 	if p.rate.Zero() {
 		return nil
@@ -132,8 +128,8 @@ func (p *passes) add(n int, now task.Instant) error {
 	return nil
 }
 
-// checkPermits: each step that is held has one permit of each limit on its route that counts, and no other step has
-// one; of a limit that was deleted there is none.
+// checkPermits: each held step has one permit of each limit on its route; no other step has one, and a deleted limit
+// has none.
 func (w *world) checkPermits(tasks []taskPicture, limits []engine.OperatorLimitView) error {
 	nos := make([]int64, len(modelLimited))
 	for i, t := range modelLimited {
@@ -159,7 +155,6 @@ func (w *world) checkPermits(tasks []taskPicture, limits []engine.OperatorLimitV
 	return nil
 }
 
-// leased counts the steps that workers hold on the routes of a target.
 func (w *world) leased(tasks []taskPicture, target task.PauseTarget) (n int, err error) {
 	for _, p := range tasks {
 		for _, s := range p.Steps {

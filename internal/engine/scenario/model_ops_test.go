@@ -15,30 +15,30 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// model drives worlds that have to do the same, and remembers what it was told. The first one is what it looks at. A
-// node of TestTwoNodes is the only world of a model, which shares its knowledge with that of the other node.
+// model drives worlds that must act alike. Of a node of TestTwoNodes, the model has one world and shares its
+// knowledge with that of the other node.
 type model struct {
 	worlds []*world
 	*knowledge
 }
 
-// knowledge is what was acknowledged, and what has to be true because of it.
+// knowledge is what was acknowledged, and the facts that follow.
 type knowledge struct {
 	keys keys
 
-	tasks   []task.ID // accepted, and their children
+	tasks   []task.ID
 	workers []task.ID
-	leases  []engine.LeaseRef   // ever handed out
-	taskOf  map[task.ID]task.ID // of the steps of leases
-	tokens  map[task.ID]int64   // the last of each step
-	done    map[task.ID]int     // how often a completion of a step was accepted
+	leases  []engine.LeaseRef
+	taskOf  map[task.ID]task.ID
+	tokens  map[task.ID]int64 // the last of each step
+	done    map[task.ID]int   // accepted completions of each step
 	passes  map[task.PauseTarget]*passes
 
-	checkpoints map[task.ID]string // that the next attempt of a step has to receive
-	signals     []sentSignal       // ever accepted, in their order
-	deleted     bool               // retention has deleted tasks
-	arrived     []task.Instant     // when the server started
-	rates       map[string]*passes // of the rates of templates
+	checkpoints map[task.ID]string // for the next attempt of a step
+	signals     []sentSignal
+	deleted     bool
+	arrived     []task.Instant // when the server started
+	rates       map[string]*passes
 }
 
 func newModel(t *testing.T, other kind) (*model, error) {
@@ -67,9 +67,8 @@ func newKnowledge(ring keys) *knowledge {
 		arrived: []task.Instant{task.At(start)}}
 }
 
-// both carries out a verb in all worlds, which are two but for a node, and compares the answers, errors by
-// their code. It returns the answer of the first. Errors are failures unless
-// their code is among those that are allowed.
+// both carries out a verb in all worlds, compares the answers and error codes, and returns the first answer. Errors
+// are failures unless their code is allowed.
 func both[T any](m *model, verb func(w *world) (T, error), allowed ...task.Code) (T, error) {
 	first, err := verb(m.worlds[0])
 	for _, w := range m.worlds[1:] {
@@ -87,12 +86,11 @@ func both[T any](m *model, verb func(w *world) (T, error), allowed ...task.Code)
 	return first, nil
 }
 
-// byCode compares errors inside of answers by their code.
+// byCode compares errors within answers by their code.
 func byCode() cmp.Option {
 	return cmp.Comparer(func(a, b error) bool { return task.CodeOf(a) == task.CodeOf(b) })
 }
 
-// do carries out one verb, and what follows a commit: steps pass the gates of limits, and failures are counted.
 func (m *model) do(o op) error {
 	if err := m.verb(o); err != nil {
 		return err
@@ -100,7 +98,7 @@ func (m *model) do(o op) error {
 	return m.after()
 }
 
-// after does what follows a commit.
+// after lets steps pass limits and counts failures.
 func (m *model) after() error {
 	_, err := both(m, func(w *world) (any, error) {
 		return nil, errors.Join(w.engine.CountBursts(w.ctx), w.admit(), w.moveOn())
@@ -108,7 +106,6 @@ func (m *model) after() error {
 	return errors.Join(err, m.noteChildren())
 }
 
-// verb carries out one verb. One that finds nothing to work on is skipped.
 func (m *model) verb(o op) error {
 	switch o.kind {
 	case "submit":
@@ -174,11 +171,9 @@ func (m *model) verb(o op) error {
 	}
 }
 
-// restart starts the server again, which remembers nothing.
 func (m *model) restart() error {
 	_, err := both(m, func(w *world) (any, error) {
-		// SQLite forgets the IDs that were drawn in vain; from the next
-		// millisecond on they are the same again
+		// SQLite forgets unused IDs; from the next millisecond on they agree again
 		w.set(w.now.Add(time.Millisecond))
 		return nil, w.restart()
 	})
@@ -217,10 +212,10 @@ func (m *model) workerVerb(o op, id task.ID) error {
 	return err
 }
 
-// forgotten is what a worker hears that was dead for so long that it was deleted.
+// forgotten answers a worker that was silent until its deletion.
 const forgotten = task.NotFound
 
-// claim polls for a worker and checks what must be true of every hand-out.
+// claim checks the invariants of every hand-out.
 func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
 	outages, err := m.worlds[0].openOutages()
 	if err != nil {
@@ -271,7 +266,7 @@ func (m *model) checkParents(l engine.Lease) error {
 	return nil
 }
 
-// some picks a few leases, mostly young ones; the same may come twice.
+// some picks a few leases, mostly young ones, with repetitions.
 func (m *model) some(o op) []engine.LeaseRef {
 	refs := make([]engine.LeaseRef, 1+o.n[4]%3)
 	for i := range refs {

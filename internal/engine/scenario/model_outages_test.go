@@ -11,18 +11,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// modelConfig opens outages soon, and probes them as often as the clock of the model test moves. Signals are kept for
-// so short that some have expired. The steps of a lost worker return at once: how they are staggered depends on which
-// leases the dispatcher has. The background loops run so seldom that the next step of a rate is due before they do.
+// modelConfig opens outages soon and probes with each step of the model's clock. Some signals expire. The steps of a
+// lost worker return together: their staggering would depend on the dispatcher's leases. The background loops run
+// less often than a rate admits steps.
 var modelConfig = settings.Config{UpkeepInterval: 10 * time.Second,
 	Limits: settings.Limits{BatchItems: modelBatch}, Signals: settings.Signals{Keep: 20 * time.Minute},
 	Recovery: settings.Recovery{Stagger: -1}, OutageBreaker: settings.OutageBreaker{Enabled: settings.On, Failures: 4,
 		Within: 5 * time.Minute, ProbeInterval: 5 * time.Second, MaxProbeInterval: 40 * time.Second}}
 
-// down is the failure of bursts.
 var down = task.Failure{Message: "down", Retryable: true}
 
-// openOutages returns the open outages by route.
 func (w *world) openOutages() (map[int64]*task.Outage, error) {
 	list, _, err := w.engine.Outages(w.ctx, engine.OutageFilter{State: engine.OutageOpen, Limit: 100})
 	open := map[int64]*task.Outage{}
@@ -32,7 +30,6 @@ func (w *world) openOutages() (map[int64]*task.Outage, error) {
 	return open, err
 }
 
-// outages returns all that is known of outages, the newest first.
 func (w *world) outages() ([]*task.Outage, error) {
 	const page = 1000
 	list, more, err := w.engine.Outages(w.ctx, engine.OutageFilter{Limit: page})
@@ -42,7 +39,6 @@ func (w *world) outages() ([]*task.Outage, error) {
 	return list, err
 }
 
-// outage closes an outage as an operator, or lets attempts fail with one failure, so that one opens.
 func (m *model) outage(o op) error {
 	if o.n[0]%4 > 0 {
 		return m.burst(o)
@@ -58,7 +54,6 @@ func (m *model) outage(o op) error {
 	return err
 }
 
-// burst lets the last leases fail, one after the other in one report.
 func (m *model) burst(o op) error {
 	refs := map[task.ID]bool{}
 	var results []engine.Result
@@ -76,13 +71,12 @@ func (m *model) burst(o op) error {
 	return m.settle(results)
 }
 
-// beforeReport is what is known of a result before it is reported.
+// beforeReport is the state before a result is reported.
 type beforeReport struct {
-	outage *task.Outage // of the route
+	outage *task.Outage
 	step   *task.Step
 }
 
-// beforeReports looks at the steps of results and the outages of their routes.
 func (m *model) beforeReports(results []engine.Result) ([]beforeReport, error) {
 	w := m.worlds[0]
 	open, err := w.openOutages()
@@ -102,7 +96,7 @@ func (m *model) beforeReports(results []engine.Result) ([]beforeReport, error) {
 	return before, nil
 }
 
-// stepOf finds a step in the first world; nil if it was deleted.
+// stepOf returns nil if the step was deleted.
 func (m *model) stepOf(id task.ID) (*task.Step, error) {
 	w := m.worlds[0]
 	t, steps, err := w.engine.Steps(w.ctx, m.taskOf[id])
@@ -116,8 +110,8 @@ func (m *model) stepOf(id task.ID) (*task.Step, error) {
 	return steps[i], nil
 }
 
-// checkSpared checks what reports mean for the outages that were open: a failure with the fingerprint of one costs no
-// attempt, and a probe that succeeds closes its outage.
+// checkSpared: a failure with the fingerprint of an open outage costs no attempt, and a successful probe closes its
+// outage.
 func (m *model) checkSpared(results []engine.Result, answers []engine.Answer, before []beforeReport) error {
 	if before == nil {
 		return nil
@@ -151,7 +145,7 @@ func (m *model) checkSpared(results []engine.Result, answers []engine.Answer, be
 	return nil
 }
 
-// checkProbes checks that of each route with an open outage nothing was handed out but one probe.
+// checkProbes: a route with an open outage handed out at most one probe.
 func (m *model) checkProbes(leases []engine.Lease, before map[int64]*task.Outage) error {
 	after, err := m.worlds[0].openOutages()
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// modelTargets are what the model test pauses. A template is not among them: steps that a dispatcher has offered are
-// leased once more before they are parked, so the worlds would differ in their tokens.
+// modelTargets exclude templates: a dispatcher's offered steps are leased once more before they are parked, so tokens
+// would differ between the worlds.
 var modelTargets = []task.PauseTarget{
 	{Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "h"},
 	{Kind: task.PauseRoute, Namespace: engine.DefaultNamespace, Name: "h", Capabilities: "gpu"},
 	{Kind: task.PauseNamespace, Namespace: engine.DefaultNamespace},
 }
 
-// pause pauses a target, or ends its pause. Most pauses end by themselves, so that work continues.
+// pause sets pauses, most with an end, so that work continues.
 func (m *model) pause(o op) error {
 	target := modelTargets[o.n[0]%uint32(len(modelTargets))]
 	if o.n[1]%2 == 0 {
@@ -33,7 +33,7 @@ func (m *model) pause(o op) error {
 	return err
 }
 
-// checkPauses checks that nothing was handed out that is paused.
+// checkPauses requires that nothing paused was handed out.
 func (m *model) checkPauses(leases []engine.Lease) error {
 	for _, l := range leases {
 		w := m.worlds[0]

@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// crash lets workers take steps one after the other and then say nothing any more, as a step does that brings down each
-// worker that begins it.
+// crash lets workers take steps one after the other and fall silent, as with a step that kills its workers.
 func (m *model) crash(o op) error {
 	for range 3 + o.n[0]%2 {
 		if err := m.register(task.Worker{Name: "doomed", Capacity: 3, Capabilities: []string{"gpu"}}); err != nil {
@@ -17,7 +16,7 @@ func (m *model) crash(o op) error {
 		if _, err := m.claim(m.workers[len(m.workers)-1], 1+int(o.n[1]%2), o.n[2]%4 > 0); err != nil {
 			return err
 		}
-		if err := m.after(); err != nil { // else a rate counts the steps as if they began later
+		if err := m.after(); err != nil { // else a rate counts the steps later
 			return err
 		}
 		for _, next := range []op{{kind: "advance", n: [6]uint32{5, 1}}, {kind: "upkeep", n: [6]uint32{1}}} {
@@ -29,14 +28,13 @@ func (m *model) crash(o op) error {
 	return nil
 }
 
-// graced reports whether the server was back from a crash for less than a lease: then nothing is charged because of
-// how many workers were lost.
+// graced reports whether the server was back for less than a lease. Lost workers cost nothing then.
 func (m *model) graced(at task.Instant) bool {
 	lease := m.worlds[0].engine.Config().Leases.Lease()
 	return slices.ContainsFunc(m.arrived, func(from task.Instant) bool { return from <= at && at < from.Add(lease) })
 }
 
-// checkReturns: no more workers in a row are lost with a step, or do not start it, without a charge than is free.
+// checkReturns bounds the free losses and unstarted leases in a row.
 func (m *model) checkReturns(p taskPicture) error {
 	most := m.worlds[0].engine.Config().Leases.FreeReturns
 	for _, s := range p.Steps {

@@ -13,14 +13,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// rowsOfSchedules is a database with schedules in memory, the reference for those of the other stores. The store in
-// memory has none.
+// rowsOfSchedules is the reference for schedules; the store in memory has none.
 type rowsOfSchedules struct {
 	engine.Database
 	content scheduleContent
 }
 
-// scheduleContent is what is stored. It is copied whenever it changes.
+// scheduleContent is copied whenever it changes.
 type scheduleContent struct {
 	schedules map[task.ID]spec.Schedule
 	firings   map[firingOf]scheduler.Firing
@@ -36,7 +35,7 @@ func newRowsOfSchedules(db engine.Database) *rowsOfSchedules {
 	return &rowsOfSchedules{db, scheduleContent{map[task.ID]spec.Schedule{}, map[firingOf]scheduler.Firing{}, nil}}
 }
 
-// Write takes back what a transaction has changed that fails, or runs again.
+// Write undoes the changes of a transaction that fails or runs again.
 func (r *rowsOfSchedules) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	before := r.content
 	err := r.Database.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -51,7 +50,6 @@ func (r *rowsOfSchedules) Write(ctx context.Context, fn func(context.Context, en
 
 func (r *rowsOfSchedules) Schedules() scheduler.Store { return scheduleMemory{r} }
 
-// scheduleMemory implements scheduler.Store.
 type scheduleMemory struct{ *rowsOfSchedules }
 
 func copied(s spec.Schedule) *spec.Schedule {
@@ -135,8 +133,7 @@ func (r scheduleMemory) AddSkips(_ context.Context, _ engine.Tx, list []schedule
 	return nil
 }
 
-// those returns the firings that fit, by schedule and time, with the states of their tasks; without a transaction those
-// that are committed.
+// those returns the matching firings by schedule and time; without a transaction, the committed ones.
 func (r scheduleMemory) those(ctx context.Context, tx engine.Tx, fits func(scheduler.Firing) bool) (
 	list []scheduler.Firing, err error,
 ) {

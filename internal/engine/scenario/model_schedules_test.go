@@ -14,10 +14,10 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sealed"
 )
 
-// modelBatch is how many tasks one call may have in the model test: fewer than schedules have due after a while.
+// modelBatch is the tasks of one call: fewer than schedules have due after a while.
 const modelBatch = 8
 
-// schedules returns the use cases of schedules on the store of now. What they remember, a restart forgets.
+// schedules has a memory that ends with a restart.
 func (w *world) schedules() *scheduler.Scheduler {
 	if w.planner != nil {
 		return w.planner
@@ -40,7 +40,7 @@ func (w *world) schedules() *scheduler.Scheduler {
 	return w.planner
 }
 
-// fire submits the tasks of the times that have come. No schedule stays due, but one that cannot be decrypted.
+// fire requires that no schedule stays due, unless it cannot be decrypted.
 func (w *world) fire() ([]string, error) {
 	s := w.schedules()
 	for more := true; more; {
@@ -73,7 +73,6 @@ func (w *world) fire() ([]string, error) {
 	return said, err
 }
 
-// fire lets schedules fire in both worlds, and takes down their tasks.
 func (m *model) fire() error {
 	if _, err := both(m, (*world).fire); err != nil {
 		return err

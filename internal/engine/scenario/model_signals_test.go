@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// signalTemplates are workflows with steps that wait for signals: as first steps, behind others, with and without a
-// time-out, and in child tasks.
+// signalTemplates wait for signals as first steps, behind others, with and without a time-out, and in child tasks.
 func signalTemplates(none task.Retry) []*task.Template {
 	return []*task.Template{
 		{Name: "called", Steps: []task.StepSpec{
@@ -30,32 +29,30 @@ func signalTemplates(none task.Retry) []*task.Template {
 	}
 }
 
-// sentSignal is a signal as the model knows it.
 type sentSignal struct {
 	task.SignalName
 	name, key, payload string
 	at, until          task.Instant
 }
 
-// takenBy reports whether a step takes the signal that began to wait at a time and waits until then at least.
+// takenBy reports whether a step takes the signal.
 func (s sentSignal) takenBy(w waitedFor) bool {
 	return s.Namespace == engine.DefaultNamespace && s.name == w.name && s.key == w.key && s.until > w.began &&
 		(w.ends == 0 || s.at < w.ends)
 }
 
-// waitedFor is what a step waits for, since when, and until when; 0: without end.
+// waitedFor is the wait of a step; a zero end means without end.
 type waitedFor struct {
 	name, key   string
 	began, ends task.Instant
 }
 
-// waitOf is what a step waits for that has begun to wait.
 func waitOf(wait *task.Wait, key string, began task.Instant) waitedFor {
 	ends, _ := wait.Ends(began, "") // only a time can be wrong
 	return waitedFor{wait.Signal, key, began, ends}
 }
 
-// signal sends a signal, new or again, for steps that wait, for later ones or for none.
+// signal sends a signal, new or again, for waiting steps, later steps or none.
 func (m *model) signal(o op) error {
 	s := sentSignal{name: []string{"paid", "paid", "sent", "other"}[o.n[0]%4], key: fmt.Sprint(o.n[1] % 5)}
 	s.Namespace = engine.DefaultNamespace
@@ -68,10 +65,10 @@ func (m *model) signal(o op) error {
 	return m.send(s)
 }
 
-// send sends a signal at its own moment, so that it is clear what was before it, and checks the answer.
+// send sends at a separate moment, which defines the order, and checks the answer.
 func (m *model) send(s sentSignal) error {
 	if _, err := both(m, func(w *world) (any, error) { return nil, w.admit() }); err != nil {
-		return err // what it does beside the test has to have the same time in both worlds
+		return err // background work needs the same time in both worlds
 	}
 	for _, w := range m.worlds {
 		w.set(w.now.Add(time.Millisecond))
@@ -102,7 +99,6 @@ func (m *model) send(s sentSignal) error {
 	return nil
 }
 
-// sent returns the last signal with an ID, or nil.
 func (m *model) sent(name task.SignalName) *sentSignal {
 	for i := len(m.signals) - 1; i >= 0; i-- {
 		if m.signals[i].SignalName == name {
@@ -112,8 +108,7 @@ func (m *model) sent(name task.SignalName) *sentSignal {
 	return nil
 }
 
-// firstFor returns the signal that a step has to take: of those that were kept when it began to wait, or came later,
-// the first one.
+// firstFor returns the first signal that was kept when a step began to wait, or came later.
 func (m *model) firstFor(w waitedFor) *sentSignal {
 	var best *sentSignal
 	for i := range m.signals {
@@ -125,7 +120,6 @@ func (m *model) firstFor(w waitedFor) *sentSignal {
 	return best
 }
 
-// addWaits adds to a picture what the steps of a task wait for.
 func (w *world) addWaits(one *taskPicture) (err error) {
 	ids := make([]task.ID, len(one.Steps))
 	for i, s := range one.Steps {
@@ -136,7 +130,7 @@ func (w *world) addWaits(one *taskPicture) (err error) {
 	return err
 }
 
-// signalsStored returns all signals that are stored of those that were sent, in the order in which they were.
+// signalsStored returns the stored signals in the order of their sending.
 func (m *model) signalsStored(w *world) (list []*task.Signal, err error) {
 	for i := range m.signals {
 		if m.sent(m.signals[i].SignalName) != &m.signals[i] {
@@ -153,8 +147,8 @@ func (m *model) signalsStored(w *world) (list []*task.Signal, err error) {
 	return list, nil
 }
 
-// checkSignals: each step that waits for a signal has taken the first one that it had to, and none that there was is
-// missed. A signal counts those that took it, and is kept as long as was promised.
+// checkSignals: each waiting step takes the first signal due to it and misses none. A signal counts its takers and is
+// kept as long as promised.
 func (m *model) checkSignals(all *picture) error {
 	taken := map[string]int64{}
 	for _, p := range all.Tasks {
@@ -194,7 +188,6 @@ func (m *model) checkSignals(all *picture) error {
 	return nil
 }
 
-// checkWait checks a step that waits for a signal, or has waited.
 func (m *model) checkWait(p taskPicture, s *task.Step, wait *task.Wait, taken map[string]int64) error {
 	key, known := m.keyOf(p.Task.ID, wait)
 	if !known && s.State == task.StepWaiting {
@@ -226,7 +219,7 @@ func (m *model) checkWait(p taskPicture, s *task.Step, wait *task.Wait, taken ma
 	return nil
 }
 
-// keyOf is the key of the signals for which a task waits: what its context says.
+// keyOf reads the key of a task's signals from its context.
 func (m *model) keyOf(id task.ID, wait *task.Wait) (key string, known bool) {
 	t, err := m.worlds[0].engine.Task(m.worlds[0].ctx, id, 0)
 	if err != nil {
@@ -240,7 +233,6 @@ func (m *model) keyOf(id task.ID, wait *task.Wait) (key string, known bool) {
 	return key, err == nil
 }
 
-// sendAwaited sends every signal for which a step waits.
 func (m *model) sendAwaited() error {
 	w := m.worlds[0]
 	waits, err := w.store.WaitStore().ListWaits(w.ctx, engine.WaitFilter{Kind: task.WaitSignal, Limit: 1000})
@@ -252,7 +244,7 @@ func (m *model) sendAwaited() error {
 	return err
 }
 
-// repairOf is the act on a step that is in error: it is reset, unless it would fail again.
+// repairOf resets a step in error, unless it would fail again.
 func (m *model) repairOf(t *task.Task, s *task.Step) (engine.ActKind, error) {
 	def, err := m.worlds[0].engine.TemplateOf(m.worlds[0].ctx, t.DefID)
 	if err != nil {

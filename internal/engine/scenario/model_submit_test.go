@@ -11,19 +11,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// modelPermits is how many steps of the template "limited" may be held at once.
+// modelPermits is the limit of the template "limited".
 const modelPermits = 2
 
 // modelRate is the rate of its second step, and of the template "paced".
 var modelRate = limit.Spec{Rate: limit.Rate{Count: 3, Per: 10 * time.Second, Burst: 2}}
 
-// modelTemplate returns one of modelTemplates.
 func modelTemplate(name string) *task.Template {
 	list := modelTemplates()
 	return list[slices.IndexFunc(list, func(t *task.Template) bool { return t.Name == name })]
 }
 
-// modelTemplates are workflows of different shapes and policies.
 func modelTemplates() []*task.Template {
 	quick := task.Retry{Retryable: true, MaxAttempts: 2, Backoff: task.BackoffFixed, Base: time.Second}
 	none := task.Retry{Retryable: true, MaxAttempts: 3, Backoff: task.BackoffNone}
@@ -56,13 +54,12 @@ func modelTemplates() []*task.Template {
 	return list
 }
 
-// modelSubmits are the templates that are submitted, and "" for a single step.
+// modelSubmits are templates; "" is a single step.
 var modelSubmits = []string{"chain", "diamond", "wide", "limited", "undone", "", "family", "each", "gate", "called",
 	"calls", "called"}
 
 func (m *model) submit(o op) error { return m.accept(modelSubmissions(o, m.worlds[0].now)) }
 
-// modelSubmissions are tasks of any kind.
 func modelSubmissions(o op, now time.Time) []engine.Submission {
 	subs := make([]engine.Submission, 1+o.n[0]%3)
 	for i := range subs {
@@ -113,7 +110,7 @@ func modelSubmissions(o op, now time.Time) []engine.Submission {
 	return subs
 }
 
-// accept submits tasks, and gives their turns.
+// accept submits tasks and gives their turns.
 func (m *model) accept(subs []engine.Submission) error {
 	receipts, err := both(m, func(w *world) ([]engine.Receipt, error) {
 		return w.engine.Submit(w.ctx, slices.Clone(subs), false)

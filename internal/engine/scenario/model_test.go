@@ -19,10 +19,8 @@ var (
 	opsFlag  = flag.Int("ops", 0, "run the model test with this many verbs")
 )
 
-// TestModel carries out the same random verbs on an engine on the store in
-// memory and on one on another store. Answers and states have to be the same, and
-// what must always be true has to be true of both. A failing run is shrunk to the
-// verbs that it takes.
+// TestModel runs the same random verbs on an engine on the store in memory and on one on another store. Answers,
+// states and invariants must agree. A failing run is shrunk to the verbs that it takes.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	ops := 150
@@ -56,14 +54,13 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// op is one random verb. Its numbers choose among what there is when it is
-// carried out, so that any subset of a script is a script.
+// op is one random verb. Its numbers select among what exists when it runs, so that any subset of a script is a
+// script.
 type op struct {
 	kind string
 	n    [6]uint32
 }
 
-// weights say how often a verb comes.
 var weights = []struct {
 	kind   string
 	weight int
@@ -106,18 +103,17 @@ func transcript(script []op) string {
 	return b.String()
 }
 
-// play carries out a script from scratch and returns what went wrong.
 func play(t *testing.T, other kind, script []op) error {
 	m, err := newModel(t, other)
 	if err != nil {
 		return err
 	}
-	defer func() { closeStore(t, m.worlds[1].store) }() // there may be many plays in one test
+	defer func() { closeStore(t, m.worlds[1].store) }() // one test may have many plays
 	for i, o := range script {
 		if err := m.do(o); err != nil {
 			return fmt.Errorf("verb %d, %s: %w", i, o.kind, err)
 		}
-		// the whole comparison is not cheap, and nothing repairs a difference
+		// the full comparison is slow, and a difference stays
 		if i%25 == 24 || i == len(script)-1 {
 			if err := m.compare(); err != nil {
 				return fmt.Errorf("after verb %d, %s: %w", i, o.kind, err)
@@ -130,8 +126,7 @@ func play(t *testing.T, other kind, script []op) error {
 	return m.compare()
 }
 
-// shrink leaves out verbs as long as the script still fails, in ever smaller
-// pieces, and returns the last failure.
+// shrink removes verbs in ever smaller pieces while the script fails, and returns the last failure.
 func shrink(t *testing.T, other kind, script []op, failure error) ([]op, error) {
 	t.Helper()
 	budget := 150
@@ -154,8 +149,7 @@ func shrink(t *testing.T, other kind, script []op, failure error) ([]op, error) 
 	return script, failure
 }
 
-// openBoth opens a world on the reference model and one on another store, with
-// the same clock, the same IDs and the same keys.
+// openBoth opens the reference world and another one with the same clock, IDs and keys.
 func openBoth(t *testing.T, other kind, ring *vault.Ring) ([]*world, error) {
 	worlds := make([]*world, 2)
 	mem := memstore.New(&memstore.Options{Seed: seedOfIDs})

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// work lets a worker carry out what is ready, so that workflows come to their ends: most steps succeed, some fail for
-// good, and some are left running.
+// work completes most ready steps, fails some for good, and leaves some running.
 func (m *model) work(o op) error {
 	if err := m.register(task.Worker{Name: "busy", Capacity: 12, Capabilities: []string{"gpu"}}); err != nil {
 		return err
@@ -46,8 +45,7 @@ func (m *model) work(o op) error {
 	return nil
 }
 
-// flood submits more steps under the rate of a template than may begin, lets time pass without a worker, and then has
-// one complete whatever it gets.
+// flood submits more steps than a rate admits, waits without a worker, and then lets one complete whatever it gets.
 func (m *model) flood(o op) error {
 	subs := make([]engine.Submission, 4+o.n[0]%3)
 	for i := range subs {
@@ -73,7 +71,7 @@ func (m *model) flood(o op) error {
 	return m.settle(complete(leases))
 }
 
-// checkUndoes: when a compensation step is handed out, none of the children of its task runs.
+// checkUndoes: no child of a task runs when its compensation step is handed out.
 func (m *model) checkUndoes(l engine.Lease) error {
 	if !l.Template.Spec(&l.Step).OnFailure || !l.Task.Meta.HasChildren {
 		return nil
@@ -91,7 +89,7 @@ func (m *model) checkUndoes(l engine.Lease) error {
 	return nil
 }
 
-// undo has tasks fail that then compensate, without a worker for so long that any other task would be stale.
+// undo lets tasks fail that then compensate, unserved for longer than staleness allows other tasks.
 func (m *model) undo(o op) error {
 	if err := errors.Join(m.accept(slices.Repeat([]engine.Submission{{Name: "undone", Priority: "100",
 		Context: []byte("1")}}, 1+int(o.n[0]%2))), m.after()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// Names that would be read as something else are refused wherever one is given.
+// Every entry point refuses ambiguous names.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(nil)

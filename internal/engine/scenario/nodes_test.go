@@ -15,10 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// Two nodes on one PostgreSQL. How they follow each other in time is tested in
-// package upkeep; here is that the database carries it.
+// Two nodes on one PostgreSQL. Package upkeep tests their timing; here the database carries the messages.
 
-// patient bounds the wait for what takes a moment.
 const patient = 30 * time.Second
 
 func startNode(t *testing.T, dsn string, poll time.Duration) *engine.Engine {
@@ -44,8 +42,6 @@ func startNode(t *testing.T, dsn string, poll time.Duration) *engine.Engine {
 	return e
 }
 
-// pollElsewhere polls on one node while another one is sent a job again and
-// again, and returns what the poll got.
 func pollElsewhere(t *testing.T, here, elsewhere *engine.Engine) engine.Lease {
 	t.Helper()
 	w, err := here.Register(t.Context(), task.Worker{})
@@ -77,7 +73,7 @@ func pollElsewhere(t *testing.T, here, elsewhere *engine.Engine) engine.Lease {
 	}
 }
 
-// Steps of one node reach a poll on another through news alone.
+// News alone bring steps of one node to a poll on another.
 func TestNodesTellEachOther(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)
@@ -86,8 +82,7 @@ func TestNodesTellEachOther(t *testing.T) {
 	pollElsewhere(t, b, a)
 }
 
-// Without news, because a pooler lets none through, they reach it all the same,
-// and so does the settlement of a task callers that wait for it.
+// Without news, which some poolers block, steps and settlements still arrive.
 func TestNodesFollowWithoutNews(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Schema(t, pgtest.PgBouncer(t, pgtest.Shared(t)))

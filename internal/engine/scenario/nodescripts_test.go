@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// TestNodeScripts carries out the scripts of two nodes on one PostgreSQL.
 func TestNodeScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/nodes/*.txt")
@@ -37,18 +36,16 @@ func TestNodeScripts(t *testing.T) {
 	}
 }
 
-// twoNodes carries out a script on the nodes A and B, which know the same tasks and workers by name.
 type twoNodes struct {
 	sides    map[string]*side
 	observer *observer
 	schedule *schedule // nil: nothing is held
 }
 
-// side is one node, with what it has under way.
 type side struct {
 	*interpreter
 	store *pausingStore
-	actor *actor // of the command under way; nil: none
+	actor *actor
 	out   []string
 	err   error
 }
@@ -85,9 +82,8 @@ func runOnNodes(t *testing.T, src string) string {
 	return printed + tail
 }
 
-// release ends what a script that fails has left under way.
 func (n *twoNodes) release() {
-	for range 2 { // one may wait for the other
+	for range 2 {
 		for _, side := range n.sides {
 			if side.actor != nil && side.actor.phase != ended {
 				_ = n.schedule.drive(side.actor, "")
@@ -96,7 +92,7 @@ func (n *twoNodes) release() {
 	}
 }
 
-// do carries out one command: of both nodes, or of the node that it begins with.
+// do runs a command on both nodes, or on the node that it begins with.
 func (n *twoNodes) do(s statement) ([]string, error) {
 	a, b := n.sides["A"], n.sides["B"]
 	switch s.words[0] {
@@ -166,7 +162,6 @@ func (n *twoNodes) begin(side *side, s statement, hold string) ([]string, error)
 	return n.ended(side)
 }
 
-// goOn lets a node end what it has under way.
 func (n *twoNodes) goOn(side *side) ([]string, error) {
 	if side.actor == nil {
 		return nil, badScript("nothing is under way")
@@ -192,7 +187,7 @@ func (n *twoNodes) ended(side *side) ([]string, error) {
 	return out, err
 }
 
-// drive lets one actor go on until it is about to do something, has ended, or waits for a lock.
+// drive lets one actor continue until it pauses at a place, ends, or waits for a lock.
 func (s *schedule) drive(a *actor, until string) error {
 	for {
 		if err := s.settle(); err != nil {
@@ -207,7 +202,6 @@ func (s *schedule) drive(a *actor, until string) error {
 	}
 }
 
-// retain is one batch of retention, without the rest of the upkeep.
 func (in *interpreter) retain(*args) ([]string, error) {
 	n, err := in.engine.Retain(in.ctx)
 	return []string{fmt.Sprint("at most ", n, " of a kind deleted")}, err
@@ -215,7 +209,6 @@ func (in *interpreter) retain(*args) ([]string, error) {
 
 var _ engine.Cluster = (*pausingStore)(nil)
 
-// look has the node look at what the other one did.
 func (s *side) look() error {
 	if err := s.begun(); err != nil {
 		return err

@@ -13,9 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// TestCaseOfATaskThatAlwaysFails: a task that is replayed and fails again and again takes
-// no more room than one that has failed ten times. (A thousand times is a test of the
-// stores.)
+// TestCaseOfATaskThatAlwaysFails: repeated failures and replays take no more room than ten failures. The stores test
+// a thousand.
 func TestCaseOfATaskThatAlwaysFails(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -59,7 +58,6 @@ func TestCaseOfATaskThatAlwaysFails(t *testing.T) {
 	}
 }
 
-// failNext lets the worker fail the step that is ready.
 func (s *stalled) failNext(code string) {
 	s.t.Helper()
 	leases, _, err := s.engine.Poll(s.ctx, s.worker, 1, 0, true)
@@ -75,8 +73,7 @@ func (s *stalled) failNext(code string) {
 	s.must(answers[0].Err)
 }
 
-// TestNodesShareACase: a task fails at one node and is replayed at another, while notes are
-// added at both. Nothing of it is lost.
+// TestNodesShareACase: failures, replays and notes from two nodes are all kept.
 func TestNodesShareACase(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)
@@ -142,8 +139,7 @@ func TestNodesShareACase(t *testing.T) {
 	}
 }
 
-// TestSnapshotIsBounded: whatever a task consists of, its snapshot has a limit, and shows
-// the step that failed.
+// TestSnapshotIsBounded: a snapshot of any task has a limit and shows the failed step.
 func TestSnapshotIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStalled(t, once)

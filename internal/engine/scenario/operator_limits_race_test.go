@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// TestOperatorLimitRace: workers run the steps of a handler under a limit of an operator at once, on two nodes where
-// the store is shared, and from a dispatcher; some attempts fail, and are repeated at once. No more steps run than the
-// limit, all of them end, and no permit is left.
+// TestOperatorLimitRace runs the steps of a handler under an operator's limit, on two nodes where possible and from a
+// dispatcher; some attempts fail. The limit holds, all steps end, and no permit is left.
 func TestOperatorLimitRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -50,7 +49,7 @@ func raceUnderLimit(t *testing.T, nodes []*engine.Engine, store engine.Database)
 		}
 	}
 	c := &permitCount{runs: map[string]int{}}
-	each := 20 // tasks of a submitter
+	each := 20
 	if testing.Short() {
 		each = 6
 	}
@@ -89,9 +88,9 @@ func raceUnderLimit(t *testing.T, nodes []*engine.Engine, store engine.Database)
 	}
 }
 
-// TestManyTasksOfOneCustomer: a customer with 10,000 tasks, in short runs 1,000, does not stop others with 3, whether
-// each has its own limit, or an operator's limit holds for all together. One worker of capacity 1 takes the steps:
-// of the first customer, at most as many as its limit come before each step of another.
+// TestManyTasksOfOneCustomer: a customer with 10,000 tasks (1,000 in short runs) does not stop others with 3, with a
+// limit for each or one for all. One worker of capacity 1 takes at most as many steps of the first as its limit
+// before each step of another.
 func TestManyTasksOfOneCustomer(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
@@ -103,7 +102,7 @@ func TestManyTasksOfOneCustomer(t *testing.T) {
 }
 
 func manyOfOne(t *testing.T, shared bool) {
-	const weight = 2 // the limit of each customer
+	const weight = 2
 	store, _ := bare[0].open(t)
 	e := engineOn(t, store)
 	registerCrowd(t, e, eachKey)

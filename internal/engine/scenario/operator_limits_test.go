@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
-// limit sets a limit of an operator.
 func (in *interpreter) limit(a *args) ([]string, error) {
 	r := engine.LimitRequest{Target: a.target(), Actor: a.text("by"), Reason: a.text("reason")}
 	if err := firstError(a.number("permits", &r.Permits), a.number("rate", &r.Rate.Count),
@@ -25,13 +24,11 @@ func (in *interpreter) limit(a *args) ([]string, error) {
 	return []string{"was limited before"}, nil
 }
 
-// unlimit deletes a limit of an operator.
 func (in *interpreter) unlimit(a *args) ([]string, error) {
 	_, err := in.engine.DeleteLimit(in.ctx, a.target(), a.text("by"), a.text("reason"))
 	return nil, err
 }
 
-// showLimits lists the limits of operators in force.
 func (in *interpreter) showLimits(*args) ([]string, error) {
 	list, _, err := in.engine.OperatorLimits(in.ctx, engine.OperatorLimitFilter{Limit: 100})
 	var out []string

@@ -10,28 +10,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// How workers of a crowd end what they took.
 const (
 	completed = "completed"
 	givenBack = "given back"
 	failed    = "failed"
-	forsaken  = "forsaken"  // begun, and not a word more
-	notBegun  = "not begun" // and not a word either
+	forsaken  = "forsaken"  // begun, then silence
+	notBegun  = "not begun" // silence from the beginning
 )
 
-// What follows from that by default.
 const (
-	forsakenIn = 90 * time.Second // until it is noticed
+	forsakenIn = 90 * time.Second
 	notBegunIn = 30 * time.Second
-	// maxFailures is after how many a step has failed for good.
+	// maxFailures is the number of failures that is final.
 	maxFailures = 6
-	// freeLosses is how many workers in a row may be lost with a step before that counts as a failure.
+	// freeLosses is the number of workers lost in a row before that counts as a failure.
 	freeLosses = 2
 )
 
 var ends = []string{completed, givenBack, failed, forsaken, notBegun}
 
-// end ends what was taken.
 func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end string) {
 	status := map[string]engine.ResultStatus{completed: engine.ResultCompleted, givenBack: engine.ResultReleased,
 		failed: engine.ResultFailed}[end]
@@ -56,7 +53,7 @@ func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end stri
 	for i, l := range leases {
 		x := taken[i]
 		switch end {
-		case givenBack: // a new wait
+		case givenBack:
 			x.ready = m.since(x)
 			m.waiting[l.Task.ID] = x
 		case failed:
@@ -71,13 +68,12 @@ func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end stri
 	}
 }
 
-// fail notes that a step has failed, and checks when it will come back.
 func (m *crowd) fail(rt *rapid.T, id task.ID, x waiter) {
 	x.inRow = 0
 	m.charge(rt, id, x, m.find(rt, id), 0)
 }
 
-// charge notes a failure of a step, which may come back so much later than its back-off.
+// charge notes a failure of a step; its return may be delayed by more than its back-off.
 func (m *crowd) charge(rt *rapid.T, id task.ID, x waiter, s *task.Step, later time.Duration) {
 	x.failures++
 	if x.failures == maxFailures {
@@ -100,7 +96,6 @@ func (m *crowd) charge(rt *rapid.T, id task.ID, x waiter, s *task.Step, later ti
 	m.putOff(rt, id, x, s)
 }
 
-// keepUp runs the loops, and checks what has come back.
 func (m *crowd) keepUp(rt *rapid.T) {
 	if err := m.upkeep.RunOnce(m.ctx); err != nil {
 		rt.Fatal(err)
@@ -132,7 +127,6 @@ func (m *crowd) keepUp(rt *rapid.T) {
 	}
 }
 
-// putOff notes that a step comes back when its timer fires.
 func (m *crowd) putOff(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	if s.Priority != x.level {
 		rt.Fatalf("a step of level %d comes back with %d, want %d", x.own, s.Priority, x.level)
@@ -141,7 +135,6 @@ func (m *crowd) putOff(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	m.away[id] = x
 }
 
-// back notes that a step waits for workers again, from now on.
 func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	if s.State != task.StepEnqueued || s.Priority != x.level || s.ReadyAt != task.At(m.now) {
 		rt.Fatalf("at %s a step of level %d is %s at level %d since %s, want it enqueued at level %d",
@@ -153,7 +146,7 @@ func (m *crowd) back(rt *rapid.T, id task.ID, x waiter, s *task.Step) {
 	m.waiting[id] = x
 }
 
-// since is the time from which the wait of a step counts that is ready again.
+// since returns the time from which a ready step's wait counts.
 func (m *crowd) since(x waiter) task.Instant {
 	if m.cfg.Recovery.RetryPriority == settings.RetryRecalculated {
 		return x.born
@@ -161,7 +154,6 @@ func (m *crowd) since(x waiter) task.Instant {
 	return task.At(m.now)
 }
 
-// raised is the level of a step that has lost a worker.
 func (m *crowd) raised(x waiter) int {
 	names := 0
 	for _, level := range []int{25, 50, 75} {
@@ -175,7 +167,6 @@ func (m *crowd) raised(x waiter) int {
 	return x.level
 }
 
-// find returns the step of a task.
 func (m *crowd) find(rt *rapid.T, id task.ID) *task.Step {
 	_, steps, err := m.engine.Steps(m.ctx, id)
 	if err != nil {
@@ -184,9 +175,9 @@ func (m *crowd) find(rt *rapid.T, id task.ID) *task.Step {
 	return steps[0]
 }
 
-// emptyQueue takes what is left: all of it comes.
+// emptyQueue requires that all remaining steps come.
 func (m *crowd) emptyQueue(rt *rapid.T) {
-	all := len(m.workers) - 1 // can do everything
+	all := len(m.workers) - 1
 	for len(m.waiting) > 0 || len(m.away) > 0 {
 		m.take(rt, all, 8, completed)
 		if len(m.waiting) == 0 && len(m.away) > 0 {

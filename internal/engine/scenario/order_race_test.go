@@ -15,16 +15,14 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// lineup records what runs under each ordering key, and what must not.
 type lineup struct {
 	mu     sync.Mutex
-	runs   map[string]task.ID // by key
-	last   map[string]int     // number of the submission, by key and submitter
+	runs   map[string]task.ID
+	last   map[string]int
 	ended  int
 	faults []string
 }
 
-// begins records the start of a task.
 func (l *lineup) begins(id task.ID, key, submitter string, number int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +37,7 @@ func (l *lineup) begins(id task.ID, key, submitter string, number int) {
 	}
 }
 
-// ends records the end of a task, before it is settled: the next one may begin at once.
+// ends must precede the settlement: the next task may begin with it.
 func (l *lineup) ends(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,8 +45,8 @@ func (l *lineup) ends(key string) {
 	l.ended++
 }
 
-// TestOrderingRace: callers submit and workers run at once, on two nodes where the store is shared.
-// Under each key one task runs at a time, those of one caller in the order of their submission, and all of them end.
+// TestOrderingRace submits and runs tasks, on two nodes where possible. Under each key one task runs at a time, in
+// the order of each caller's submissions, and all end.
 func TestOrderingRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -89,14 +87,14 @@ func engineOn(t *testing.T, s engine.Database) *engine.Engine {
 }
 
 const (
-	racers      = 4 // submitters
+	racers      = 4
 	raceKeys    = 3
 	raceWorkers = 4
 )
 
 func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 	l := &lineup{runs: map[string]task.ID{}, last: map[string]int{}}
-	each := 20 // tasks of a submitter
+	each := 20
 	if testing.Short() {
 		each = 6
 	}
@@ -120,7 +118,6 @@ func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 	}
 }
 
-// submit submits tasks, each once the one before is stored.
 func (l *lineup) submit(ctx context.Context, t *testing.T, e *engine.Engine, name string, each int) {
 	for i := range each {
 		key := fmt.Sprint("k", i%raceKeys)
@@ -134,7 +131,6 @@ func (l *lineup) submit(ctx context.Context, t *testing.T, e *engine.Engine, nam
 	}
 }
 
-// work claims and completes steps until ctx ends.
 func (l *lineup) work(ctx context.Context, t *testing.T, e *engine.Engine) {
 	serve(ctx, t, e, 2, func(leases []engine.Lease) bool {
 		for _, lease := range leases {
@@ -144,7 +140,6 @@ func (l *lineup) work(ctx context.Context, t *testing.T, e *engine.Engine) {
 	})
 }
 
-// run completes a step.
 func (l *lineup) run(ctx context.Context, t *testing.T, e *engine.Engine, lease engine.Lease) {
 	var in struct {
 		Key, By string

@@ -13,12 +13,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestNobodyStarves draws priorities, capabilities and times, lets workers complete, fail,
-// give back and lose what they got, and holds every claim in every mode to what the
-// guarantees promise: nobody gets what he cannot do, first come first served within a
-// level, and nobody is overtaken by who came later than the bound allows. What fails or
-// is lost comes back, when and with the priority that it should. A failure prints the
-// seed that repeats it (-rapid.seed).
+// TestNobodyStarves draws priorities, capabilities and times, lets workers complete, fail, return and lose steps, and
+// checks every claim in every mode: a worker gets only what it can do, first come first served within a level, and
+// nobody is overtaken beyond the bound. Failed and lost steps come back with the right time and priority. A failure
+// prints the seed that repeats it (-rapid.seed).
 func TestNobodyStarves(t *testing.T) {
 	t.Parallel()
 	for _, k := range []kind{once, throughDispatcher(once)} {
@@ -45,24 +43,23 @@ func TestNobodyStarves(t *testing.T) {
 	}
 }
 
-// crowd is a world in which many wait, and what is known of them.
 type crowd struct {
 	*world
 	workers  []task.ID
-	can      [][]string // capabilities by worker
+	can      [][]string
 	waiting  map[task.ID]waiter
-	away     map[task.ID]waiter // held by workers who are silent, or put off
-	promoted task.Instant       // when somebody looked last for steps that have waited too long
+	away     map[task.ID]waiter
+	promoted task.Instant // the last look for steps that have waited too long
 	seen     map[string]int
 }
 
 type waiter struct {
 	own, level int
-	ready      task.Instant // since when its wait counts
+	ready      task.Instant
 	born       task.Instant
 	needs      []string
 	failures   int
-	inRow      int          // workers that were lost with it since its last failure
+	inRow      int
 	lost       task.Instant // when its lease is over, while it is held
 	due        task.Instant // when it comes back, while it is put off
 }
@@ -82,7 +79,7 @@ func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 		FairnessWindow: rapid.SampledFrom([]int{0, 0, 10, 50}).Draw(rt, "window"),
 	}}
 	cfg.Scheduling.MediumToHigh = cfg.Scheduling.LowToMedium + minutes("more", 0)
-	cfg.WorkerBreaker.Failures = -1 // who fails gets more
+	cfg.WorkerBreaker.Failures = -1 // failing workers get more
 	cfg.StalenessThresholds = task.Thresholds{WaitingForDependencies: -1, WaitingForRetry: -1, StepsInProcess: -1}
 	cfg.Recovery = settings.Recovery{
 		BoostLevels:   rapid.IntRange(0, 2).Draw(rt, "boost"),
@@ -90,7 +87,7 @@ func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 		Stagger:       rapid.SampledFrom([]time.Duration{-1, 0, time.Second}).Draw(rt, "stagger"),
 		RequeueDelay:  rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Second}).Draw(rt, "requeue_delay"),
 	}
-	cfg.Recovery.Limits.Worker = maxFailures - 1 // as many as of other classes
+	cfg.Recovery.Limits.Worker = maxFailures - 1
 	s, reopen := k.open(t)
 	w, err := newWorld(t, s, reopen, cfg)
 	if err != nil {
@@ -133,7 +130,7 @@ func (m *crowd) waitLong(rt *rapid.T) {
 	m.pass(rt, time.Duration(rapid.IntRange(1, 30).Draw(rt, "minutes"))*time.Minute)
 }
 
-// pass lets time pass. The loops run at its end, and at the interval of promotions.
+// pass runs the loops at its end and at the interval of promotions.
 func (m *crowd) pass(rt *rapid.T, d time.Duration) {
 	end := m.now.Add(d)
 	for next := m.promoted.Add(time.Minute); next <= task.At(end); next = next.Add(time.Minute) {
@@ -150,7 +147,6 @@ func (m *crowd) claim(rt *rapid.T) {
 	m.take(rt, i, rapid.IntRange(1, 8).Draw(rt, "capacity"), rapid.SampledFrom(ends).Draw(rt, "end"))
 }
 
-// take claims, checks what came, and ends it.
 func (m *crowd) take(rt *rapid.T, worker, capacity int, end string) {
 	servable := 0
 	for _, x := range m.waiting {
@@ -190,8 +186,7 @@ func (m *crowd) serves(worker int, x waiter) bool {
 	return !slices.ContainsFunc(x.needs, func(c string) bool { return !slices.Contains(m.can[worker], c) })
 }
 
-// fair checks that nobody who still waits, and whom the worker could have served, should
-// have gone first.
+// fair checks that no waiting step that the worker could have served should have gone first.
 func (m *crowd) fair(rt *rapid.T, worker int, got waiter) {
 	order := m.engine.Order()
 	late := m.cfg.Scheduling.PromotionInterval

@@ -17,18 +17,16 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// outageConfig opens an outage after 20 failures, and lets a probe through every ten seconds.
 var outageConfig = settings.Config{OutageBreaker: settings.OutageBreaker{Enabled: settings.On, Failures: 20,
 	Within: time.Hour, ProbeInterval: 10 * time.Second, MaxProbeInterval: 10 * time.Second}}
 
-// stepClock is a clock that a test puts forward, for several nodes. It runs: nodes agree within times on it.
+// stepClock is a running clock that a test puts forward; nodes agree on its times.
 type stepClock struct{ ahead atomic.Int64 }
 
 func (c *stepClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 func (c *stepClock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// outageNodes are two nodes on one PostgreSQL, or one on another store, with the breaker on.
 func outageNodes(t *testing.T, k kind, c *stepClock) (nodes []*engine.Engine, stores []engine.Database) {
 	t.Helper()
 	if k.name == "postgres" {
@@ -55,7 +53,6 @@ func outageNodes(t *testing.T, k kind, c *stepClock) (nodes []*engine.Engine, st
 	return nodes, stores
 }
 
-// probers are workers that poll at once, spread over nodes.
 type probers struct {
 	t       *testing.T
 	nodes   []*engine.Engine
@@ -74,7 +71,6 @@ func newProbers(t *testing.T, nodes []*engine.Engine, n int) *probers {
 	return p
 }
 
-// poll polls for all workers at once, and returns what they got.
 func (p *probers) poll(capacity int) (all []engine.Lease) {
 	p.t.Helper()
 	var mu sync.Mutex
@@ -94,7 +90,7 @@ func (p *probers) poll(capacity int) (all []engine.Lease) {
 	return all
 }
 
-// settle settles leases at once, each on another node than the one before.
+// settle settles each lease on another node than the one before.
 func (p *probers) settle(leases []engine.Lease, status engine.ResultStatus) {
 	p.t.Helper()
 	var wg sync.WaitGroup
@@ -118,7 +114,6 @@ func (p *probers) settle(leases []engine.Lease, status engine.ResultStatus) {
 	}
 }
 
-// follow makes all nodes see what the others have changed, as their upkeep does.
 func (p *probers) follow() {
 	p.t.Helper()
 	for _, e := range p.nodes {
@@ -128,7 +123,6 @@ func (p *probers) follow() {
 	}
 }
 
-// only returns the one open outage.
 func (p *probers) only() *task.Outage {
 	p.t.Helper()
 	list, _, err := p.nodes[0].Outages(p.t.Context(), engine.OutageFilter{Limit: 10})
@@ -138,9 +132,8 @@ func (p *probers) only() *task.Outage {
 	return list[0]
 }
 
-// TestOutageRace: workers on all nodes fail at once, and one outage opens, after as many failures as nodes have seen
-// together. Then all of them poll at once whenever a probe is due: one gets it, no matter who knows of the last one.
-// When it succeeds, the rest is claimed on every node.
+// TestOutageRace: workers fail on all nodes and one outage opens, after the configured total. Whenever a probe is
+// due, exactly one of all polls gets it. When it succeeds, every node claims the rest.
 func TestOutageRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -196,8 +189,8 @@ func TestOutageRace(t *testing.T) {
 	}
 }
 
-// TestProbeOfAKilledProcess: a process that is killed after it has reserved a probe delays the next one by the time of
-// the reservation. One that wakes up later finds that its reservation is over.
+// TestProbeOfAKilledProcess: a process killed after it reserved a probe delays the next one by the reservation. A
+// process that wakes up later finds its reservation over.
 func TestProbeOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -253,8 +246,8 @@ func TestProbeOfAKilledProcess(t *testing.T) {
 	}
 }
 
-// TestOutageBesidePolls: polls that wait when the outage opens get nothing. When the probe is due, one of them is woken
-// for it; when it has succeeded, the others are.
+// TestOutageBesidePolls: waiting polls get nothing when the outage opens. A due probe wakes one of them, its success
+// the others.
 func TestOutageBesidePolls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// While the database is down, every question about cases is answered with an
-// error and nothing else: an outage never looks like an empty list.
+// While the database is down, every question about cases returns an error, never an empty list.
 func TestCasesWhileTheDatabaseIsDown(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, "fsync=off")
@@ -56,7 +55,7 @@ func TestCasesWhileTheDatabaseIsDown(t *testing.T) {
 		}
 	}
 	if err := server.Stop(pgtest.Immediate); err != nil {
-		// a postmaster that is shot leaves backends, which answer for a moment
+		// backends of a killed postmaster answer for a moment
 		t.Fatal(err)
 	}
 	down, errs := ask()
@@ -83,8 +82,7 @@ func TestCasesWhileTheDatabaseIsDown(t *testing.T) {
 	}
 }
 
-// questions are all that can be asked about cases; each says how much the answer
-// holds.
+// questions are all reads of cases; each returns the size of its answer.
 func (s *stalled) questions(id, caseID task.ID) map[string]func(context.Context) (int, error) {
 	e, page := s.engine, engine.CaseFilter{Limit: 10}
 	return map[string]func(context.Context) (int, error){

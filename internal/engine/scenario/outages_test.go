@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// configureOutages switches the breaker on if a script sets the number of failures.
 func (in *interpreter) configureOutages(a *args) error {
 	c := &in.config.OutageBreaker
 	if _, ok := a.get("outage"); ok {
@@ -19,7 +18,6 @@ func (in *interpreter) configureOutages(a *args) error {
 		a.duration("probe", &c.ProbeInterval), a.duration("max_probe", &c.MaxProbeInterval))
 }
 
-// showOutages lists outages, the newest first.
 func (in *interpreter) showOutages(*args) ([]string, error) {
 	list, _, err := in.engine.Outages(in.ctx, engine.OutageFilter{Limit: 100})
 	var out []string
@@ -49,7 +47,6 @@ func (in *interpreter) showOutages(*args) ([]string, error) {
 	return out, err
 }
 
-// closeOutage closes the open outage of a handler.
 func (in *interpreter) closeOutage(a *args) ([]string, error) {
 	handler, err := a.place(0, "the handler")
 	if err != nil {

@@ -13,11 +13,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// jobs is what is paused here.
 var jobs = task.PauseTarget{Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "job"}
 
-// A poll that waits when its route is paused gets nothing of it, neither by hand-off nor by a claim, and wakes at once
-// when the pause ends. Other routes are served meanwhile.
+// A poll that waits when its route is paused gets nothing of it, by hand-off or claim, and wakes with the end of the
+// pause. Other routes are served meanwhile.
 func TestPauseBesidePolls(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.submit(job)
@@ -45,7 +44,7 @@ func TestPauseBesidePolls(t *testing.T) {
 	})
 }
 
-// Another node follows a pause and its end: by the message about it, and without, where a pooler lets none through.
+// Another node follows a pause and its end, with messages and without them.
 func TestNodesFollowPauses(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -58,7 +57,7 @@ func TestNodesFollowPauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := startNode(t, way.dsn, way.poll), startNode(t, way.dsn, way.poll)
-			pollElsewhere(t, b, a) // both know the route, and hear each other
+			pollElsewhere(t, b, a)
 			w, err := b.Register(t.Context(), task.Worker{})
 			if err != nil {
 				t.Fatal(err)
@@ -70,7 +69,6 @@ func TestNodesFollowPauses(t *testing.T) {
 	}
 }
 
-// followPause pauses on one node, and checks that another one follows.
 func followPause(t *testing.T, a, b *engine.Engine, worker task.ID) {
 	t.Helper()
 	ctx := t.Context()
@@ -105,7 +103,7 @@ func followPause(t *testing.T, a, b *engine.Engine, worker task.ID) {
 	if n := <-got; n == 0 || time.Since(began) > patient/2 {
 		t.Errorf("after the resume a poll got %d steps, %s later", n, time.Since(began))
 	}
-	for { // the rest, so that the next round begins with none
+	for {
 		leases, _, err := b.Poll(ctx, worker, 9, 0, true)
 		if err != nil {
 			t.Fatal(err)
@@ -116,8 +114,7 @@ func followPause(t *testing.T, a, b *engine.Engine, worker task.ID) {
 	}
 }
 
-// A database that is put back to before a pause, or to before its resume, is followed: what a node remembers of another
-// past is dropped with the first look.
+// Nodes follow a database restored to before a pause or its resume: the first look drops the memory of another past.
 func TestPausesOfARestoredDatabase(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -151,7 +148,7 @@ func TestPausesOfARestoredDatabase(t *testing.T) {
 		}
 		run(restored[0]...)
 		want := 0
-		if restored[0] != nil { // it goes back to the pause
+		if restored[0] != nil {
 			if _, err := e.ResumePaused(t.Context(), jobs, "ann", ""); err != nil {
 				t.Fatal(err)
 			}

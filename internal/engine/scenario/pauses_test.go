@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// target reads what a command pauses.
 func (a *args) target() task.PauseTarget {
 	t := task.PauseTarget{Kind: task.PauseNamespace, Namespace: cmp.Or(a.text("ns"), engine.DefaultNamespace),
 		Capabilities: task.Route{Capabilities: task.Capabilities(a.list("caps"))}.CapabilityKey()}
@@ -23,7 +22,6 @@ func (a *args) target() task.PauseTarget {
 	return t
 }
 
-// pause holds back what a script names.
 func (in *interpreter) pause(a *args) ([]string, error) {
 	r := engine.PauseRequest{Target: a.target(), Actor: a.text("by"), Reason: a.text("reason")}
 	var until time.Duration
@@ -40,13 +38,11 @@ func (in *interpreter) pause(a *args) ([]string, error) {
 	return []string{"was paused before"}, nil
 }
 
-// unpause ends a pause.
 func (in *interpreter) unpause(a *args) ([]string, error) {
 	_, err := in.engine.ResumePaused(in.ctx, a.target(), a.text("by"), a.text("reason"))
 	return nil, err
 }
 
-// showPauses lists the pauses in force.
 func (in *interpreter) showPauses(*args) ([]string, error) {
 	list, _, err := in.engine.Pauses(in.ctx, engine.PauseFilter{Limit: 100})
 	var out []string

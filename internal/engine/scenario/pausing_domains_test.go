@@ -7,9 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// What the roles of domains are asked in a transaction, each after a pause.
-
-// pauseIn pauses the transaction of a script, and no other.
+// pauseIn pauses only transactions of a script.
 func pauseIn(tx engine.Tx, at string) {
 	if x, ok := tx.(*pausingTx); ok {
 		x.pause(at)
@@ -18,7 +16,6 @@ func pauseIn(tx engine.Tx, at string) {
 
 type pausingCases struct{ engine.CaseStore }
 
-// CaseStore implements engine.Store.
 func (s *pausingStore) CaseStore() engine.CaseStore { return pausingCases{s.Store.CaseStore()} }
 
 func (p pausingCases) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
@@ -65,7 +62,6 @@ func (p pausingCases) Evidence(ctx context.Context, tx engine.Tx,
 
 type pausingWatches struct{ engine.WatchStore }
 
-// WatchStore implements engine.Store.
 func (s *pausingStore) WatchStore() engine.WatchStore { return pausingWatches{s.Store.WatchStore()} }
 
 func (p pausingWatches) Watch(ctx context.Context, tx engine.Tx, watches []engine.Watch) error {
@@ -80,7 +76,6 @@ func (p pausingWatches) Rewatch(ctx context.Context, tx engine.Tx, moves []engin
 
 type pausingActs struct{ engine.ActStore }
 
-// ActStore implements engine.Store.
 func (s *pausingStore) ActStore() engine.ActStore { return pausingActs{s.Store.ActStore()} }
 
 func (p pausingActs) AddActs(ctx context.Context, tx engine.Tx, acts []task.Act) error {
@@ -90,7 +85,6 @@ func (p pausingActs) AddActs(ctx context.Context, tx engine.Tx, acts []task.Act)
 
 type pausingKeys struct{ engine.KeyStore }
 
-// KeyStore implements engine.Store.
 func (s *pausingStore) KeyStore() engine.KeyStore { return pausingKeys{s.Store.KeyStore()} }
 
 func (p pausingKeys) TakeKeys(ctx context.Context, tx engine.Tx,

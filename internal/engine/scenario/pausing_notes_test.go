@@ -13,25 +13,22 @@ import (
 // handOutNotes is the prefix of the notes by which nodes agree on who hands out steps.
 const handOutNotes = "dispatch/"
 
-// privateNotes are the notes about who hands out steps of a node that hears nothing of the others: it finds itself
-// alone and waits for nobody's answer. Nodes without a dispatcher may do that, because all of them hand out from the
-// database whatever the others say.
+// privateNotes hide the other nodes, so that a node finds itself alone and waits for no answer. That is correct
+// without a dispatcher, where all nodes hand out from the database anyway.
 type privateNotes struct {
 	mu    sync.Mutex
 	texts map[string]string
 }
 
-// NoteStore implements engine.Store.
 func (s *pausingStore) NoteStore() engine.NoteStore { return pausingNotes{s.Store.NoteStore(), s} }
 
-// pausingNotes are the notes of a node: its private ones, which are kept whether a transaction commits or not, and
-// the others, each after a pause.
+// pausingNotes keep private notes whether a transaction commits or not, and pause before the others.
 type pausingNotes struct {
 	engine.NoteStore
 	of *pausingStore
 }
 
-// noted is a pause before something is done to a note, unless only the node knows that.
+// noted pauses before an act on a shared note.
 func (p pausingNotes) noted(tx engine.Tx, at string, keys ...string) {
 	if p.of.private == nil || slices.ContainsFunc(keys, func(k string) bool {
 		return !strings.HasPrefix(k, handOutNotes)
@@ -40,7 +37,7 @@ func (p pausingNotes) noted(tx engine.Tx, at string, keys ...string) {
 	}
 }
 
-// private returns the notes that the key is one of, nil when others share them.
+// private returns nil for shared keys.
 func (p pausingNotes) private(key string) *privateNotes {
 	if !strings.HasPrefix(key, handOutNotes) {
 		return nil
@@ -48,7 +45,6 @@ func (p pausingNotes) private(key string) *privateNotes {
 	return p.of.private
 }
 
-// Notes implements engine.NoteStore.
 func (p pausingNotes) Notes(ctx context.Context, prefix string) (map[string]string, error) {
 	if p.of.private == nil || prefix != handOutNotes {
 		return p.NoteStore.Notes(ctx, prefix)
@@ -58,7 +54,6 @@ func (p pausingNotes) Notes(ctx context.Context, prefix string) (map[string]stri
 	return maps.Clone(p.of.private.texts), nil
 }
 
-// Note implements engine.NoteStore.
 func (p pausingNotes) Note(ctx context.Context, tx engine.Tx, key, text string) error {
 	p.noted(tx, "Note", key)
 	own := p.private(key)
@@ -71,7 +66,6 @@ func (p pausingNotes) Note(ctx context.Context, tx engine.Tx, key, text string) 
 	return nil
 }
 
-// FirstNote implements engine.NoteStore.
 func (p pausingNotes) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error {
 	p.noted(tx, "FirstNote", key)
 	own := p.private(key)
@@ -86,7 +80,6 @@ func (p pausingNotes) FirstNote(ctx context.Context, tx engine.Tx, key, text str
 	return nil
 }
 
-// DropNotes implements engine.NoteStore.
 func (p pausingNotes) DropNotes(ctx context.Context, tx engine.Tx, keys []string) error {
 	p.noted(tx, "DropNotes", keys...)
 	if p.of.private == nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// pausingStore is PostgreSQL whose transactions pause, each for the actor that its node plays. While it plays
-// none they do not. PeerEvents of it are kept back until somebody carries them.
+// pausingStore is PostgreSQL whose transactions pause while its node plays an actor. The test carries its PeerEvents.
 type pausingStore struct {
 	*postgres.Store
 	ids      *task.Source
@@ -34,13 +33,12 @@ type pausingStore struct {
 	hidden map[task.ID]bool
 }
 
-// turn is the actor that a node plays, and in which schedule.
 type turn struct {
 	*schedule
 	actor *actor
 }
 
-// openPausing opens a store whose observer is to be set before it plays an actor.
+// openPausing opens a store; set its observer before it plays an actor.
 func openPausing(ctx context.Context, dsn string, seedOfIDs uint64) (*pausingStore, error) {
 	s, err := postgres.Open(ctx, dsn, nil)
 	if err != nil {
@@ -50,17 +48,14 @@ func openPausing(ctx context.Context, dsn string, seedOfIDs uint64) (*pausingSto
 	return &pausingStore{Store: s, ids: ids, hidden: map[task.ID]bool{}, marks: make(chan int64, 100)}, nil
 }
 
-// IDs implements engine.Database.
 func (s *pausingStore) IDs() *task.Source { return s.ids }
 
-// Publish implements engine.Cluster.
 func (s *pausingStore) Publish(n engine.PeerEvents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news = append(s.news, n)
 }
 
-// carry sends the news kept back so far.
 func (s *pausingStore) carry() {
 	s.mu.Lock()
 	news := s.news
@@ -71,10 +66,9 @@ func (s *pausingStore) carry() {
 	}
 }
 
-// connected is the mark that news come in from now on.
+// connected marks the begin of incoming news.
 const connected = 0
 
-// Subscribe implements engine.Cluster, and passes on marks.
 func (s *pausingStore) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
 	return s.Store.Subscribe(ctx, func(n engine.PeerEvents) {
 		hear(n)
@@ -89,7 +83,6 @@ func (s *pausingStore) Subscribe(ctx context.Context, hear func(engine.PeerEvent
 	})
 }
 
-// heardOf returns when a mark has come.
 func (s *pausingStore) heardOf(mark int64) error {
 	timeout := time.After(patient)
 	for {
@@ -104,7 +97,6 @@ func (s *pausingStore) heardOf(mark int64) error {
 	}
 }
 
-// Write implements engine.Database.
 func (s *pausingStore) Write(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error) error {
 	turn := s.schedule.Load()
 	if turn == nil {
@@ -137,7 +129,6 @@ func (s *pausingStore) violated(format string, args ...any) {
 	s.violation = errors.Join(s.violation, fmt.Errorf(format, args...))
 }
 
-// violations returns what was seen to be wrong since the last call.
 func (s *pausingStore) violations() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,13 +137,13 @@ func (s *pausingStore) violations() error {
 	return err
 }
 
-// checkVacant is given how many ready steps a claim saw to be free on each route and did not take. It must not
-// have learned that such a route is empty.
+// checkVacant receives the number of free ready steps that a claim saw on each route and did not take. The claim must
+// not have learned that such routes are empty.
 func (s *pausingStore) checkVacant(left map[int64]int) {
 	for route, n := range left {
 		vacant := false
 		err := s.Store.Write(context.Background(), func(ctx context.Context, tx engine.Tx) (err error) {
-			// asks the database nothing
+			// does not query the database
 			vacant, err = tx.Vacant(ctx, route)
 			return err
 		})
@@ -165,12 +156,11 @@ func (s *pausingStore) checkVacant(left map[int64]int) {
 	}
 }
 
-// pausingTx pauses before it asks anything.
 type pausingTx struct {
 	engine.Tx
 	store *pausingStore
 	turn  *turn
-	left  map[int64]int // steps that were ready and free on a route, and not among what Ready returned
+	left  map[int64]int // ready and free steps on a route that Ready did not return
 	asked bool          // the database, anything
 }
 
@@ -179,10 +169,10 @@ func (x *pausingTx) pause(at string) {
 	x.turn.pause(x.turn.actor, at)
 }
 
-// Ready implements engine.Tx. It looks at what the answer leaves out: nobody else does anything meanwhile.
+// Ready also looks at what the answer leaves out, while no other actor runs.
 func (x *pausingTx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	x.pause("Ready")
-	var known []int64 // the node looks at them
+	var known []int64
 	for _, r := range routes {
 		vacant, err := x.Tx.Vacant(ctx, r)
 		if err != nil {
@@ -222,8 +212,7 @@ func (x *pausingTx) lookBeside(routes []int64, works []engine.Work) error {
 	return nil
 }
 
-// ready returns the routes of the committed ready steps that are not among some, and those of which nobody has
-// locked.
+// ready returns the routes of the other committed ready steps, and of those that are unlocked.
 func (o *observer) ready(routes []int64, but []task.ID) (all, free map[task.ID]int64, err error) {
 	const query = `SELECT id, queue FROM tasker_workflow_steps WHERE queue = ANY($1) AND NOT id = ANY($2::uuid[])`
 	ids := make([]string, len(but))
@@ -256,7 +245,6 @@ func (o *observer) ready(routes []int64, but []task.ID) (all, free map[task.ID]i
 	return all, free, err
 }
 
-// openObserver connects to the schema of a DSN.
 func openObserver(t *testing.T, dsn string) (*observer, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {

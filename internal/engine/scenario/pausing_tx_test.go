@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// What a transaction is asked, each after a pause. Ready is separate: see pausing_test.go.
+// Calls of a transaction, each after a pause. Ready is in pausing_test.go.
 
 func (x *pausingTx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,

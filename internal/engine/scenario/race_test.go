@@ -10,11 +10,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// serve registers a worker and hands what it claims to do, until ctx ends or do returns false.
+// serve registers a worker and passes what it claims to do, until ctx ends or do returns false.
 func serve(ctx context.Context, t *testing.T, e *engine.Engine, capacity int, do func([]engine.Lease) bool) {
 	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: capacity})
 	if err != nil {
-		if ctx.Err() == nil { // the race may be over before this worker begins
+		if ctx.Err() == nil {
 			t.Error(err)
 		}
 		return
@@ -33,7 +33,7 @@ func serve(ctx context.Context, t *testing.T, e *engine.Engine, capacity int, do
 	}
 }
 
-// untilEnded does what the upkeep of the nodes does until so many tasks have ended, or ctx has. mu guards ended.
+// untilEnded runs the upkeep of the nodes until so many tasks have ended, or ctx has. mu guards ended.
 func untilEnded(ctx context.Context, t *testing.T, nodes []*engine.Engine, mu *sync.Mutex, ended *int, want int,
 	upkeep func(*engine.Engine) error,
 ) {

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// configureRecovery reads what scripts say about steps that fail or lose their worker.
 func (in *interpreter) configureRecovery(a *args) error {
 	r := &in.config.Recovery
 	for key, d := range map[string]*time.Duration{"timeout_cap": &r.TimeoutCap, "stagger": &r.Stagger,
@@ -47,8 +46,6 @@ func (in *interpreter) configureRecovery(a *args) error {
 	return nil
 }
 
-// showRecovery prints what the recovery of steps may change, and of what class their
-// last failures were.
 func (in *interpreter) showRecovery(a *args) ([]string, error) {
 	t, rows, err := in.shown(a)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// reduced is a database whose engine lacks features.
 type reduced struct {
 	engine.Database
 	without []string
 }
 
-// TestFeaturesCanBeLeftOut runs the scripts on engines that lack features: all that does not use them prints the same.
+// TestFeaturesCanBeLeftOut runs the scripts on engines that lack features; scripts that do not use them print the
+// same.
 func TestFeaturesCanBeLeftOut(t *testing.T) {
 	t.Parallel()
 	without := []string{"approvals", "compensation", "limits of templates", "limits of operators"}

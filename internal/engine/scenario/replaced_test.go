@@ -11,13 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// restored is a database that goes back in time under a node that runs.
 type restored struct {
 	*testing.T
 	server *pgtest.Server
 }
 
-// node opens an engine on the database.
 func (r *restored) node() *engine.Engine {
 	r.Helper()
 	s, err := postgres.Open(r.Context(), r.server.DSN(), nil)
@@ -28,7 +26,7 @@ func (r *restored) node() *engine.Engine {
 	return e
 }
 
-// again does something until the connections that the stop has cut are replaced.
+// again repeats do until the connections that the stop has cut are replaced.
 func (r *restored) again(do func() error) {
 	r.Helper()
 	err := do()
@@ -55,7 +53,6 @@ func (r *restored) stopped(do func() error) {
 	r.must(r.server.Restart())
 }
 
-// submit stores a task of a handler, and returns it.
 func (r *restored) submit(e *engine.Engine, handler string) task.ID {
 	r.Helper()
 	var receipts []engine.Receipt
@@ -66,7 +63,6 @@ func (r *restored) submit(e *engine.Engine, handler string) task.ID {
 	return receipts[0].ID
 }
 
-// handlerOf returns the handler of the template that the database has for a task.
 func (r *restored) handlerOf(e *engine.Engine, id task.ID) string {
 	r.Helper()
 	k, err := e.Read().FindTask(r.Context(), id)
@@ -82,8 +78,8 @@ func (r *restored) handlerOf(e *engine.Engine, id task.ID) string {
 	return t.Steps[0].Handler
 }
 
-// A backup is swapped in while a node runs. What the node knew of templates, routes and workers that are gone does it
-// no harm, though their numbers were given to others.
+// A backup is swapped in under a running node. Its memory of vanished templates, routes and workers does no harm,
+// although others now have their numbers.
 func TestDatabaseGoesBack(t *testing.T) {
 	t.Parallel()
 	r := &restored{t, pgtest.Start(t, "fsync=off")}
@@ -96,7 +92,7 @@ func TestDatabaseGoesBack(t *testing.T) {
 	r.stopped(r.server.SwapIn)
 
 	b := r.node()
-	r.submit(b, "payments") // gets the numbers that emails had
+	r.submit(b, "payments")
 	paid, err := b.Register(t.Context(), task.Worker{Handlers: []string{"payments"}})
 	r.must(err)
 	for _, handler := range []string{"emails", "early", "payments"} {

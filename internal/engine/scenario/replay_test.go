@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// replay runs the failed steps of a task again.
 func (in *interpreter) replay(a *args) ([]string, error) {
 	name, id, err := in.theTask(a)
 	if err != nil {
@@ -24,7 +23,6 @@ func (in *interpreter) replay(a *args) ([]string, error) {
 		in.engine.PriorityName(r.Task.Priority))}, nil
 }
 
-// showFailedTasks prints the failed tasks, newest first.
 func (in *interpreter) showFailedTasks(a *args) ([]string, error) {
 	f := engine.CaseFilter{Limit: 100, Status: task.CasePending, Fingerprint: a.text("error"),
 		Reason: task.CaseReason(a.text("reason"))}
@@ -53,7 +51,6 @@ func (in *interpreter) showFailedTasks(a *args) ([]string, error) {
 	return append(out, "total "+strconv.Itoa(page.Total)), nil
 }
 
-// showFailures prints the last analysis of failures.
 func (in *interpreter) showFailures(a *args) ([]string, error) {
 	r, err := in.engine.FailureReport(in.ctx, a.text("namespace"))
 	if err != nil {
@@ -77,7 +74,6 @@ func (in *interpreter) showFailures(a *args) ([]string, error) {
 	return out, nil
 }
 
-// edit changes the context of a task in error.
 func (in *interpreter) edit(a *args) ([]string, error) {
 	name, id, err := in.theTask(a)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// saveOrder is the order in which a unit of work stores what it has changed, from its tasks on. Two transactions that
-// lock rows of two tables in different orders can block each other, so nothing may move here by accident. What precedes
-// it depends on the verb: rows that it inserts, turns, signals.
+// saveOrder is the order in which a unit of work stores its changes, from its tasks on. Transactions that lock rows
+// of two tables in different orders can block each other. What precedes it depends on the verb: inserted rows, turns,
+// signals.
 var saveOrder = []string{
 	"SaveTasks", "SaveContext", "SaveSteps",
 	"AddCases", "RecurCases", "SaveCases", "AddTally",
@@ -28,10 +28,10 @@ var saveOrder = []string{
 	"Workers", "SaveWorker",
 }
 
-// unscripted are calls that no script makes: intakes, logs and unused rates have their own tests.
+// unscripted are calls that no script makes; they have their own tests.
 var unscripted = []string{"AddSends", "AddLog", "Refund"}
 
-// unordered leaves out calls that follow a saved outage by design: the act on it, and the outages of further routes.
+// unordered drops calls that follow a saved outage by design: the act on it, and further outages.
 func unordered(calls []string) []string {
 	outage := slices.Index(calls, "SaveOutage")
 	if outage < 0 {
@@ -41,7 +41,6 @@ func unordered(calls []string) []string {
 		func(c string) bool { return c == "AddActs" || c == "OpenOutage" || c == "SaveOutage" })...)
 }
 
-// TestSaveOrder runs all scripts and looks at the order in which each transaction stores its rows.
 func TestSaveOrder(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -117,7 +116,6 @@ func (j *journalled) Write(ctx context.Context, fn func(context.Context, engine.
 	return err
 }
 
-// note records a call of a transaction. Calls of one kind that follow each other count once.
 func (j *journalled) note(tx engine.Tx, call string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -127,7 +125,6 @@ func (j *journalled) note(tx engine.Tx, call string) {
 	}
 }
 
-// noted records a call and makes it.
 func noted[T any](ctx context.Context, j *journalled, tx engine.Tx, call string,
 	do func(context.Context, engine.Tx, T) error, rows T,
 ) error {

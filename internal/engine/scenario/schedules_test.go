@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sealed"
 )
 
-// scheduler returns the use cases of schedules on the database of now.
 func (d *onDatabase) scheduler() *scheduler.Scheduler {
 	db := d.world.store.(scheduler.Database)
 	if of, is := d.seals.(*sealed.Seals); is {
@@ -19,7 +18,6 @@ func (d *onDatabase) scheduler() *scheduler.Scheduler {
 	return scheduler.New(db, d.engine, scheduler.Options{Parse: cron.Parse})
 }
 
-// saveSchedule saves a schedule: NAME cron=EXPR and what its tasks are.
 func (d *onDatabase) saveSchedule(a *args) ([]string, error) {
 	name, err := a.place(0, "the schedule")
 	if err != nil {
@@ -44,7 +42,6 @@ func (d *onDatabase) saveSchedule(a *args) ([]string, error) {
 	return nil, err
 }
 
-// fire does what schedules have due.
 func (d *onDatabase) fire(*args) ([]string, error) {
 	s := d.scheduler()
 	for {
@@ -55,7 +52,6 @@ func (d *onDatabase) fire(*args) ([]string, error) {
 	}
 }
 
-// backfill submits the tasks of times that did not fire: NAME from=+D until=+D.
 func (d *onDatabase) backfill(a *args) ([]string, error) {
 	name, err := a.place(0, "the schedule")
 	if err != nil {
@@ -73,8 +69,7 @@ func (d *onDatabase) backfill(a *args) ([]string, error) {
 	return []string{fmt.Sprintf("fired=%d refused=%d known=%d", out.Fired, out.Refused, out.Known)}, nil
 }
 
-// showFirings prints what became of the times of a schedule, the latest first, and names their tasks NAME0, NAME1 ...,
-// the earliest first.
+// showFirings lists the latest firing first and names the tasks NAME0, NAME1 ..., the earliest first.
 func (d *onDatabase) showFirings(a *args) ([]string, error) {
 	name, err := a.place(0, "the schedule")
 	if err != nil {

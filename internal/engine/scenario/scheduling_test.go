@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// configureScheduling reads what scripts say about the order of ready steps.
 func (in *interpreter) configureScheduling(a *args) error {
 	s := &in.config.Scheduling
 	if v, ok := a.get("mode"); ok {
@@ -49,7 +48,6 @@ func (in *interpreter) configureScheduling(a *args) error {
 	return nil
 }
 
-// reconfigure stops the server and starts it with another configuration.
 func (in *interpreter) reconfigure(a *args) ([]string, error) {
 	if err := in.configure(a); err != nil {
 		return nil, err
@@ -58,7 +56,6 @@ func (in *interpreter) reconfigure(a *args) ([]string, error) {
 	return nil, in.restart()
 }
 
-// rekey carries out one batch of giving waiting steps other keys.
 func (in *interpreter) rekey(a *args) ([]string, error) {
 	n := 1
 	if err := a.number("n", &n); err != nil {
@@ -68,7 +65,6 @@ func (in *interpreter) rekey(a *args) ([]string, error) {
 	return []string{fmt.Sprintf("%d looked at, more=%v", n, more)}, err
 }
 
-// showReady prints what waits for workers, in the order in which it goes out.
 func (in *interpreter) showReady(*args) ([]string, error) {
 	routes, err := in.world.store.Routes(in.ctx)
 	if err != nil {
@@ -95,7 +91,7 @@ func (in *interpreter) showReady(*args) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		// with a dispatcher a step that somebody holds is still ready in the store
+		// with a dispatcher a held step is still ready in the store
 		if seen, err := in.step(t.ID, def.Steps[s.Ordinal-1].Name); err != nil || seen.State != task.StepEnqueued {
 			if err != nil {
 				return nil, err

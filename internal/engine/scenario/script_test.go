@@ -48,7 +48,6 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// compare reports the first line at which what was printed differs.
 func compare(t *testing.T, file, want, got string) {
 	t.Helper()
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -64,17 +63,15 @@ func compare(t *testing.T, file, want, got string) {
 	}
 }
 
-// statement is one command of a script: the lines that it is made of, and those
-// that it has to print.
+// statement is one command of a script and the lines that it must print.
 type statement struct {
 	line  int
-	text  []string // as they stand in the file, comments and empty lines included
+	text  []string
 	words []string
 	body  string
 	want  []string
 }
 
-// printed is the statement with what it really prints.
 func (s statement) printed(out []string, failed bool) string {
 	var b bytes.Buffer
 	for _, l := range s.text {
@@ -91,7 +88,7 @@ func (s statement) printed(out []string, failed bool) string {
 	return b.String()
 }
 
-// parse cuts a script into statements. What follows the last one is its tail.
+// parse cuts a script into statements and the tail behind the last one.
 func parse(src string) (list []statement, tail string, err error) {
 	var pending []string
 	lines := strings.Split(strings.TrimSuffix(src, "\n"), "\n")
@@ -153,7 +150,6 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// run carries out a script and returns it with what its commands really print.
 func run(t *testing.T, src string, store engine.Database, reopen func() engine.Database) string {
 	t.Helper()
 	list, tail, err := parse(src)
@@ -164,7 +160,6 @@ func run(t *testing.T, src string, store engine.Database, reopen func() engine.D
 	return carryOut(t, list, in.do) + tail
 }
 
-// carryOut does the statements of a script, and returns them with what they print.
 func carryOut(t *testing.T, list []statement, do func(statement) ([]string, error)) string {
 	t.Helper()
 	var b strings.Builder
@@ -212,7 +207,6 @@ func (a *args) text(key string) string {
 	return v
 }
 
-// list is a value with commas.
 func (a *args) list(key string) []string {
 	if v, ok := a.get(key); ok && v != "" {
 		return strings.Split(v, ",")
@@ -220,7 +214,7 @@ func (a *args) list(key string) []string {
 	return nil
 }
 
-// flag takes a word out of the places.
+// flag removes a word from the places.
 func (a *args) flag(word string) bool {
 	i := slices.Index(a.places, word)
 	if i >= 0 {
@@ -229,7 +223,7 @@ func (a *args) flag(word string) bool {
 	return i >= 0
 }
 
-// unknown is the error that a key was given which no part of the command asked for.
+// unknown returns an error for a key that the command did not read.
 func (a *args) unknown() error {
 	for k := range a.keys {
 		if !a.used[k] {
@@ -239,7 +233,6 @@ func (a *args) unknown() error {
 	return nil
 }
 
-// scriptError is a fault of the script, not of what it tests.
 type scriptError struct{ error }
 
 func badScript(format string, args ...any) error { return scriptError{fmt.Errorf(format, args...)} }

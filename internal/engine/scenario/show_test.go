@@ -11,10 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// field is one thing that a script can print or expect.
 type field struct{ key, value string }
 
-// line prints the fields that say something.
 func line(fields []field) string {
 	var words []string
 	for _, f := range fields {
@@ -62,7 +60,6 @@ func (in *interpreter) stepFields(r row) []field {
 	}
 }
 
-// theTask is the task that a command names first.
 func (in *interpreter) theTask(a *args) (name string, id task.ID, err error) {
 	if name, err = a.place(0, "the task"); err != nil {
 		return "", task.ID{}, err
@@ -71,7 +68,6 @@ func (in *interpreter) theTask(a *args) (name string, id task.ID, err error) {
 	return name, id, err
 }
 
-// shown resolves the task that a command names.
 func (in *interpreter) shown(a *args) (*task.Task, []row, error) {
 	_, id, err := in.theTask(a)
 	if err != nil {
@@ -100,7 +96,6 @@ func (in *interpreter) showSteps(a *args) ([]string, error) {
 	return out, nil
 }
 
-// showHistory prints events, attempts and acts in the order of their times.
 func (in *interpreter) showHistory(a *args) ([]string, error) {
 	t, rows, err := in.shown(a)
 	if err != nil {
@@ -170,7 +165,6 @@ func (in *interpreter) list(a *args) ([]string, error) {
 	return out, nil
 }
 
-// expect compares some fields of a task or step with what is stored.
 func (in *interpreter) expect(a *args) ([]string, error) {
 	kind, err := a.place(0, "task or step")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// TestSignalRace: signals arrive and steps begin to wait at once, on two nodes where the store is shared. No signal
-// misses a step, and no step takes two, although nobody looks twice at what is not fresh.
+// TestSignalRace: signals arrive while steps begin to wait, on two nodes where possible. No signal misses a step and
+// no step takes two, although each looks only at fresh rows.
 func TestSignalRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -36,7 +36,6 @@ type signalRace struct {
 
 const signalYAML = `{name: order, version: "1", steps: [{name: paid, wait: {signal: paid, key: "{{id}}", timeout: 1h}}]}`
 
-// tasksOfKey is how many tasks wait for each signal.
 const tasksOfKey = 3
 
 func (r *signalRace) run() {
@@ -65,7 +64,7 @@ func (r *signalRace) run() {
 		}
 		all.Go(func() {
 			r.send(ctx, r.nodes[n%len(r.nodes)], key)
-			r.send(ctx, r.nodes[(n+1)%len(r.nodes)], key) // the same signal again
+			r.send(ctx, r.nodes[(n+1)%len(r.nodes)], key)
 		})
 	}
 	all.Wait()
@@ -80,7 +79,6 @@ func (r *signalRace) run() {
 	}
 }
 
-// fire lets steps begin to wait.
 func (r *signalRace) fire(ctx context.Context, e *engine.Engine) {
 	for ctx.Err() == nil {
 		if _, err := e.FireTimers(ctx, 3); err != nil && ctx.Err() == nil {
@@ -111,7 +109,8 @@ func (r *signalRace) send(ctx context.Context, e *engine.Engine, key string) {
 	}
 }
 
-// wait waits until all tasks are complete. Hand-overs after commits run beside it; a fresh row is left to nobody else.
+// wait waits until all tasks are complete. Each hand-over after a commit takes its fresh rows; nobody else looks at
+// them.
 func (r *signalRace) wait(ctx context.Context, want int) {
 	for {
 		done := 0
@@ -134,8 +133,8 @@ func (r *signalRace) wait(ctx context.Context, want int) {
 	}
 }
 
-// TestSignalCrash: a process ends between the commit of a signal, or of a step that begins to wait, and the hand-over.
-// The next one makes up for it.
+// TestSignalCrash: a process ends between the commit of a signal or waiting step and the hand-over. The next process
+// makes up for it.
 func TestSignalCrash(t *testing.T) {
 	t.Parallel()
 	for _, k := range stores {
@@ -174,11 +173,11 @@ func signalCrash(t *testing.T, w *world) {
 			t.Fatal(err)
 		}
 	}
-	store("a") // before the steps wait
+	store("a")
 	if err := w.upkeep.RunOnce(w.ctx); err != nil {
 		t.Fatal(err)
 	}
-	store("b")                      // after it
+	store("b")
 	w.set(start.Add(2 * time.Hour)) // neither time nor retention can lose it
 	if err := w.restart(); err != nil {
 		t.Fatal(err)

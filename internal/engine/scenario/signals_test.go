@@ -6,7 +6,6 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// signal sends a signal: NAME KEY [id=ID] [payload=JSON].
 func (in *interpreter) signal(a *args) ([]string, error) {
 	name, err := a.place(0, "the name")
 	if err != nil {

@@ -15,10 +15,9 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// TestStampede lets many producers, workers and upkeep loops at one engine at
-// once. Every task has to complete, every step to be completed once, and every
-// second report of it to be refused. Then again on a store that fails now and
-// then: callers try again, and nothing else changes.
+// TestStampede runs many producers, workers and upkeep loops on one engine. Every task completes, every step is
+// completed once, and every second report is refused. The same holds on a store that fails now and then, with callers
+// that retry.
 func TestStampede(t *testing.T) {
 	t.Parallel()
 	for _, s := range stores {
@@ -26,7 +25,7 @@ func TestStampede(t *testing.T) {
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				store, reopen := s.open(t)
-				if s.name == "memstore" { // two runs of everything would only be slower
+				if s.name == "memstore" {
 					store = memstore.New(nil)
 				}
 				if every > 0 {
@@ -42,8 +41,7 @@ func TestStampede(t *testing.T) {
 	}
 }
 
-// faulty is a store that rolls back every so many transactions, after all of
-// their work was done.
+// faulty rolls back every so many transactions after all their work.
 type faulty struct {
 	engine.Database
 	every int
@@ -103,17 +101,16 @@ func (w *world) stampede(t *testing.T) {
 	}
 }
 
-// herd is what the producers and workers share.
 type herd struct {
 	*world
 	t    *testing.T
-	left atomic.Int64 // steps that are not completed yet
+	left atomic.Int64
 
 	mu      sync.Mutex
 	settled map[task.ID]int
 }
 
-// try calls a verb until the store answers. Any other error fails the test.
+// try repeats a verb until the store answers. Any other error fails the test.
 func (h *herd) try(what string, verb func() error) bool {
 	for {
 		switch err := verb(); {
@@ -126,7 +123,7 @@ func (h *herd) try(what string, verb func() error) bool {
 	}
 }
 
-// produce submits pairs of tasks, each twice: the second time nothing is new.
+// produce submits pairs of tasks twice; the second time nothing is new.
 func (h *herd) produce(p, batches int) {
 	for b := range batches {
 		subs := make([]engine.Submission, 2)
@@ -151,7 +148,6 @@ func (h *herd) produce(p, batches int) {
 	}
 }
 
-// work claims and reports, until nothing is left.
 func (h *herd) work(r *rand.Rand) {
 	var me *task.Worker
 	h.try("register", func() (err error) {
@@ -176,7 +172,7 @@ func (h *herd) work(r *rand.Rand) {
 	}
 }
 
-// report completes or releases every lease, twice: the second time has to be refused.
+// report settles every lease twice; the second time is refused.
 func (h *herd) report(r *rand.Rand, leases []engine.Lease) {
 	results := make([]engine.Result, 0, 2*len(leases))
 	for range 2 {

@@ -15,19 +15,16 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// kind is a kind of store. open opens an empty one, which is closed when t ends;
-// reopen is what a server does that starts again on the same data.
+// kind is a kind of store. open opens an empty one that t closes; reopen opens the same data as a restarted server
+// does.
 type kind struct {
 	name string
 	open func(t *testing.T) (s engine.Database, reopen func() engine.Database)
 }
 
-// stores is what everything here runs on: the stores alone, the first of which is
-// the reference model, and some with a dispatcher beside them.
 var stores = append(bare, throughDispatcher(once), throughDispatcher(bare[1]))
 
-// once is the reference model, where every transaction runs once and so takes the
-// same IDs as elsewhere.
+// once is the reference model where every transaction runs once, so that its IDs agree with other stores.
 var once = kind{"memstore", func(*testing.T) (engine.Database, func() engine.Database) {
 	s := memstore.New(&memstore.Options{Seed: seedOfIDs})
 	return s, func() engine.Database { return s }
@@ -35,7 +32,7 @@ var once = kind{"memstore", func(*testing.T) (engine.Database, func() engine.Dat
 
 var bare = []kind{
 	{"memstore", func(*testing.T) (engine.Database, func() engine.Database) {
-		// rehearsed: whatever the engine does in a transaction, it must be able to do again
+		// rehearsed: transactions must be repeatable
 		s := memstore.New(&memstore.Options{Seed: seedOfIDs, Rehearse: true})
 		return s, func() engine.Database { return s }
 	}},
@@ -54,8 +51,7 @@ var bare = []kind{
 	}},
 }
 
-// throughDispatcher is a kind of store with a dispatcher beside it, which outlives
-// a crash of the process as the store does. Everything has to be as it is without.
+// throughDispatcher adds a dispatcher, which outlives a crash of the process. All results are the same with it.
 func throughDispatcher(k kind) kind {
 	return kind{k.name + "+dispatcher", func(t *testing.T) (engine.Database, func() engine.Database) {
 		s, reopen := k.open(t)
@@ -64,7 +60,6 @@ func throughDispatcher(k kind) kind {
 	}}
 }
 
-// dispatched is a store whose engine dispatches through a server.
 type dispatched struct {
 	engine.Database
 	server interface{ Open() engine.Dispatcher }
@@ -89,8 +84,8 @@ func (c counting) Claim(ctx context.Context, claims []engine.Claim, now task.Ins
 	return c.Dispatcher.Claim(ctx, claims, now)
 }
 
-// Offer offers steps under the tokens of the store. The engine gives back a step under the token of the hold that it
-// ends, which no worker knows: that of a step that a limit of an operator did not let pass.
+// Offer uses the tokens of the store. When an operator's limit refuses a step, the engine returns it under the token
+// of the ended hold, which no worker has.
 func (c counting) Offer(ctx context.Context, steps []engine.Offered) error {
 	steps = slices.Clone(steps)
 	ids := make([]task.ID, len(steps))
@@ -114,8 +109,7 @@ func (c counting) Offer(ctx context.Context, steps []engine.Offered) error {
 
 const seedOfIDs = 1
 
-// sameIDs is PostgreSQL with the IDs of the other stores, which begin with the
-// clock of the test. Its own are those of a process that nobody else may repeat.
+// sameIDs is PostgreSQL with the repeatable IDs of the other stores, from the clock of the test.
 type sameIDs struct {
 	*postgres.Store
 	ids *task.Source
@@ -123,7 +117,6 @@ type sameIDs struct {
 
 func (s sameIDs) IDs() *task.Source { return s.ids }
 
-// durable opens a store that outlives its process.
 func durable(t *testing.T, open func() (engine.Database, error)) (engine.Database, func() engine.Database) {
 	t.Helper()
 	again := func() engine.Database {
@@ -142,7 +135,7 @@ func durable(t *testing.T, open func() (engine.Database, error)) (engine.Databas
 	}
 }
 
-// closeStore closes a store. Closing it twice is harmless.
+// closeStore may run twice.
 func closeStore(t *testing.T, s engine.Database) {
 	t.Helper()
 	if err := s.Close(); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// aloneVerb carries out a verb while nothing else continues.
 func (d *duo) aloneVerb(o op) error {
 	n := d.nodes[o.n[0]%2]
 	if kind, is := strings.CutPrefix(o.kind, modelVerb); is {
@@ -26,7 +25,7 @@ func (d *duo) aloneVerb(o op) error {
 	case "news":
 		return d.carryNews()
 	case "restart":
-		if o.n[1]%4 > 0 { // it takes a while
+		if o.n[1]%4 > 0 {
 			return nil
 		}
 		n.stop()
@@ -40,13 +39,13 @@ func (d *duo) aloneVerb(o op) error {
 		return errors.Join(
 			d.register(n, task.Worker{Name: "w", Capacity: 10, Handlers: []string{duoHandlers[o.n[1]%2]}}),
 			d.register(n, task.Worker{Name: "w", Capacity: 10, Handlers: []string{"h", "i"}}))
-	case "stock": // a few tasks for one route, another one each time, which are older than what comes next
+	case "stock": // a few older tasks for one route, another one each time
 		handler := duoHandlers[d.stocked%2]
 		d.stocked++
 		subs := slices.Repeat([]engine.Submission{{TaskType: handler, Context: []byte("1")}}, 2+int(o.n[2]%5))
 		d.advance(time.Millisecond)
 		return d.accepted(n.engine.Submit(n.ctx, subs, false))
-	case "finishing": // tasks of one step, from their beginning to their end
+	case "finishing":
 		return d.begin(n, 2)
 	case "failing":
 		return d.fail(n)
@@ -59,7 +58,6 @@ func (d *duo) aloneVerb(o op) error {
 	}
 }
 
-// begin registers a worker and has it complete some new tasks.
 func (d *duo) begin(n *node, tasks int) error {
 	if err := d.register(n, task.Worker{Name: "w", Capacity: 10, Handlers: []string{"h", "i"}}); err != nil {
 		return err
@@ -78,7 +76,7 @@ func (d *duo) begin(n *node, tasks int) error {
 	return d.settle(n, complete(leases))
 }
 
-// fail has a new task that has to be done in time fail for good.
+// fail makes a new task with a deadline fail for good.
 func (d *duo) fail(n *node) error {
 	if err := d.accepted(n.engine.Submit(n.ctx, []engine.Submission{{Name: "timed"}}, false)); err != nil {
 		return err
@@ -104,8 +102,7 @@ func (d *duo) advance(by time.Duration) {
 	}
 }
 
-// edge moves the clock to where something ends, or close to it: the window of a key, a deadline, or what retention
-// keeps.
+// edge moves the clock to the end of a key's window, a deadline or a retention, or close to it.
 func (d *duo) edge(o op) error {
 	var edges []time.Time
 	switch o.kind {
@@ -140,7 +137,6 @@ func (d *duo) edge(o op) error {
 	return nil
 }
 
-// carryNews has each node hear what the other one announced.
 func (d *duo) carryNews() error {
 	d.marks--
 	for _, n := range d.nodes {

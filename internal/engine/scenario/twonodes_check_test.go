@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// check checks what must be true while nothing continues; whole looks at every task with all that belongs to it.
 func (d *duo) check(whole bool) error {
 	for _, check := range []func() error{d.checkTasks, d.checkKeys, d.checkWorkers, d.checkCases, d.checkDeadlines} {
 		if err := check(); err != nil {
@@ -35,8 +34,7 @@ func (d *duo) check(whole bool) error {
 	return nil
 }
 
-// checkTasks reads all tasks. One that was accepted is there until it has been finished for as long as retention
-// keeps it.
+// checkTasks requires every accepted task until its retention ends.
 func (d *duo) checkTasks() error {
 	found := map[task.ID]*task.Task{}
 	f := engine.TaskFilter{Limit: 1000}
@@ -58,7 +56,7 @@ func (d *duo) checkTasks() error {
 		}
 		last := d.known[id]
 		if age := d.now.Sub(time.UnixMilli(id.Seq() >> 12)); last == nil && d.all && age > d.nodes[0].retained() {
-			continue // a schedule remembers it longer
+			continue
 		}
 		if last == nil || !last.State.Terminal() || d.now.Sub(last.FinishedAt.Time()) <= duoConfig.Retention.Finished {
 			return fmt.Errorf("the task %s was accepted and is gone; it was last seen as %+v", id, last)
@@ -72,7 +70,7 @@ func (d *duo) checkTasks() error {
 	return nil
 }
 
-// checkKeys checks that each key names its task for as long as its window.
+// checkKeys checks that each key names its task throughout its window.
 func (d *duo) checkKeys() error {
 	for name := range d.keys {
 		b, within := d.bound(name)
@@ -92,7 +90,7 @@ func (d *duo) checkKeys() error {
 	return nil
 }
 
-// checkWorkers checks that a worker that gave a sign of life is known for as long as retention keeps it.
+// checkWorkers checks that retention keeps a worker for long enough after its last sign of life.
 func (d *duo) checkWorkers() error {
 	list, err := d.nodes[0].store.Workers(d.t.Context(), 0)
 	if err != nil {
@@ -115,7 +113,6 @@ func (d *duo) checkWorkers() error {
 	return nil
 }
 
-// checkCases checks that a case that nobody has closed is there, and its task too.
 func (d *duo) checkCases() error {
 	for id, of := range d.pending {
 		c, err := d.nodes[0].store.FindCase(d.t.Context(), id)
@@ -129,7 +126,7 @@ func (d *duo) checkCases() error {
 	return nil
 }
 
-// checkDeadlines checks that a task that was taken out of error has its full time from then on.
+// checkDeadlines checks that a repaired task has its full time from then on.
 func (d *duo) checkDeadlines() error {
 	for id := range d.repaired {
 		t := d.known[id]
@@ -173,8 +170,8 @@ func checkFullTime(t *task.Task, events []task.Event, allowed time.Duration) err
 	return nil
 }
 
-// checkUnserved checks that there is a case of each step that is ready for too long on a route without a worker.
-// To be called after the upkeep has found nothing more to do.
+// checkUnserved requires a case for each step that is ready for too long on a route without a worker. Call it after
+// the upkeep has finished.
 func (d *duo) checkUnserved(n *node) error {
 	if n.engine.Arriving() {
 		return nil
@@ -217,7 +214,6 @@ func (d *duo) checkUnserved(n *node) error {
 	return nil
 }
 
-// finish repairs and completes whatever is left, on a node with nothing in its caches. No task is stuck.
 func (d *duo) finish() error {
 	if d.all {
 		return firstError(d.rest(true, true), d.on(d.nodes[0]).finish())
@@ -251,7 +247,7 @@ func (d *duo) finish() error {
 		if err := d.settle(n, complete(leases)); err != nil {
 			return err
 		}
-		if len(leases) == 0 { // whatever is left waits for a time, or is in lost hands
+		if len(leases) == 0 {
 			d.advance(11 * time.Minute)
 		}
 	}
@@ -266,7 +262,7 @@ func complete(leases []engine.Lease) []engine.Result {
 	return results
 }
 
-// repair resets every step in error and returns how many tasks are not terminal.
+// repair resets every step in error and returns the number of open tasks.
 func (d *duo) repair(n *node) (open int, err error) {
 	if err := d.checkTasks(); err != nil {
 		return 0, err

@@ -11,14 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Scripts with a seed from this one on have workers with queues, letters and cordons too. Those before are as they were
-// when the table of the design note was made.
+// Scripts with a seed from here on have workers with queues, letters and cordons too. Earlier seeds match the table
+// of the design note.
 const deliverySeeds = 1000
 
-// duoDelivery has messages expire about when other things end.
 var duoDelivery = settings.Delivery{Offered: true, TTL: time.Minute, ExpiryLimit: 3}
 
-// The verbs of such scripts, besides the others, and the rivals among them.
 var (
 	deliveryVerbs  = []string{"queue worker", "dispatch", "dispatch", "dispatch", "letter", "letter", "cordon", "uncordon"}
 	deliveryRivals = []rivalry{
@@ -37,20 +35,18 @@ var (
 	}
 )
 
-// deliveries are what is known of dispatches.
 type deliveries struct {
-	queues    []task.ID // workers with a queue
+	queues    []task.ID
 	started   map[engine.LeaseRef]bool
 	expired   map[engine.LeaseRef]bool
 	expires   map[engine.LeaseRef]time.Time
-	cordoned  map[*node]map[task.ID]int // how many cordons a node knows of; 0 from the begin of an uncordon on
-	uncordons map[task.ID]int           // how many were begun
+	cordoned  map[*node]map[task.ID]int // cordons that a node has heard of; 0 from the begin of an uncordon on
+	uncordons map[task.ID]int
 }
 
-// deliveryAlone carries out a verb while nothing else continues.
 func (d *duo) deliveryAlone(n *node, o op) error {
 	switch o.kind {
-	case "dispatching": // a worker with a queue gets steps
+	case "dispatching":
 		if err := errors.Join(d.queueWorker(n), d.aloneVerb(op{kind: "stock", n: o.n})); err != nil {
 			return err
 		}
@@ -59,7 +55,7 @@ func (d *duo) deliveryAlone(n *node, o op) error {
 	case "silence": // the workers are about to be taken for dead
 		d.advance(89 * time.Second)
 		return nil
-	default: // the last dispatch is about to expire in its queue, or its lease is about to end
+	default:
 		var last time.Time
 		for _, at := range d.expires {
 			if at.After(last) {
@@ -72,7 +68,6 @@ func (d *duo) deliveryAlone(n *node, o op) error {
 	}
 }
 
-// deliveryVerb carries out a verb on a node, beside what the other one does.
 func (d *duo) deliveryVerb(n *node, o op) error {
 	switch o.kind {
 	case "queue worker":
@@ -131,7 +126,7 @@ func refOf(l *engine.Lease) engine.LeaseRef {
 	return engine.LeaseRef{Step: l.Step.ID, Token: l.Step.Token}
 }
 
-// letter tells that the last messages have expired; some of them were none.
+// letter reports the last messages as expired, and some that never existed.
 func (d *duo) letter(n *node, o op) error {
 	d.mu.Lock()
 	refs := slices.Clone(d.leases[max(0, len(d.leases)-int(1+o.n[0]%8)):])
@@ -164,7 +159,6 @@ func (d *duo) letter(n *node, o op) error {
 	return err
 }
 
-// begun notes that a lease was started.
 func (d *duo) begun(ref engine.LeaseRef) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,7 +169,6 @@ func (d *duo) begun(ref engine.LeaseRef) error {
 	return nil
 }
 
-// cordon cordons a worker, most times one with a queue, or uncordons it.
 func (d *duo) cordon(n *node, o op) error {
 	from := &d.workers
 	if o.n[1]%4 > 0 {
@@ -210,15 +203,14 @@ func (d *duo) cordon(n *node, o op) error {
 	return unless(err, forgotten)
 }
 
-// cordons returns how many cordons of a worker are in force for a node for sure: those that it stored itself, and
-// those that it heard of.
+// cordons returns the cordons certainly in force for a node: those that it stored or heard of.
 func (d *duo) cordons(n *node, worker task.ID) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cordonsOf(n)[worker]
 }
 
-// cordonsOf returns the cordons that are in force for a node; the caller holds mu.
+// cordonsOf returns the cordons in force for a node; the caller holds mu.
 func (d *duo) cordonsOf(n *node) map[task.ID]int {
 	if d.cordoned[n] == nil {
 		d.cordoned[n] = map[task.ID]int{}
@@ -226,7 +218,6 @@ func (d *duo) cordonsOf(n *node) map[task.ID]int {
 	return d.cordoned[n]
 }
 
-// heardOfCordons notes that each node has heard of the cordons of the other.
 func (d *duo) heardOfCordons() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

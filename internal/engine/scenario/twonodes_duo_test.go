@@ -16,39 +16,36 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// duo is two nodes on one schema of PostgreSQL, and what was acknowledged by either.
 type duo struct {
 	t        *testing.T
 	dsn      string
 	observer *observer
 	nodes    [2]*node
 	now      time.Time
-	trace    string // of the last round
+	trace    string
 	figures  figures
 
-	mu sync.Mutex // two actors run at once for as long as it takes to find that a lock is free
+	mu sync.Mutex // two actors overlap until the database finds that a lock is free
 	*knowledge
-	all      bool // the script has all verbs of TestModel
+	all      bool
 	handed   map[engine.LeaseRef]bool
-	heard    map[task.ID]time.Time  // the last sign of life of a worker that was accepted
-	serves   map[task.ID]int        // how many handlers a worker serves
-	keys     map[string]bound       // what keys name
-	pending  map[task.ID]task.ID    // tasks of cases that are open
+	heard    map[task.ID]time.Time // the last accepted sign of life of a worker
+	serves   map[task.ID]int
+	keys     map[string]bound
+	pending  map[task.ID]task.ID
 	known    map[task.ID]*task.Task // as they were after the last round
-	repaired map[task.ID]bool       // an operator had them repaired
-	marks    int64                  // the last that was sent with news
-	stocked  int                    // how often a route was stocked
+	repaired map[task.ID]bool
+	marks    int64 // the last that was sent with news
+	stocked  int
 	deliveries
 	duoPauses
 }
 
-// bound is a task that was made for an idempotency key.
 type bound struct {
 	task task.ID
 	at   time.Time
 }
 
-// figures are what a run did.
 type figures struct {
 	rounds, verbs, overlaps, locks int
 }
@@ -58,7 +55,6 @@ func (f figures) String() string {
 		f.rounds, f.verbs, f.overlaps, f.locks)
 }
 
-// node is a world whose store pauses.
 type node struct {
 	*world
 	name  string
@@ -66,7 +62,7 @@ type node struct {
 	stop  func()
 }
 
-// duoConfig has short times, so that the edges of many are near each other.
+// duoConfig has short times, so that many of their edges are close.
 var duoConfig = settings.Config{
 	IdempotencyWindow:  time.Hour,
 	Retention:          settings.Retention{Finished: 2 * time.Hour, Cases: 3 * time.Hour, Workers: 2 * time.Hour},
@@ -112,7 +108,6 @@ func newDuo(t *testing.T, all bool) (*duo, error) {
 	return d, errors.Join(err, d.carryNews())
 }
 
-// timedTemplate is a task that must be done within ten minutes, and fails for good at once: its steps are tried once.
 func timedTemplate() *task.Template {
 	t := &task.Template{Namespace: engine.DefaultNamespace, Name: "timed", Version: "1", Fingerprint: "timed",
 		Lifecycle: task.Lifecycle{MaxDuration: 10 * time.Minute},
@@ -121,7 +116,6 @@ func timedTemplate() *task.Template {
 	return t
 }
 
-// open starts a node afresh.
 func (d *duo) open(i int) error {
 	n := d.nodes[i]
 	s, err := openPausing(d.t.Context(), d.dsn, uint64(i)+1)
@@ -171,11 +165,10 @@ func (d *duo) close() {
 	}
 }
 
-// round carries out a round: verbs alone, then those of both nodes at once.
 func (d *duo) round(r round) error {
 	d.trace = ""
 	if d.all {
-		d.advance(time.Millisecond) // so that it is clear what was before
+		d.advance(time.Millisecond)
 	}
 	for _, o := range r.before {
 		d.trace += fmt.Sprintf("  %s, alone, at +%v\n", o.kind, d.now.Sub(start))

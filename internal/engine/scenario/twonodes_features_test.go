@@ -10,12 +10,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Scripts with one of the thousand seeds from this one on have the verbs of TestModel, each alone on a node, which
-// knows then what the other one did; and beside each other the verbs about child tasks, waits, signals, compensation
-// and schedules. A node may miss a key that the other one has.
+// Scripts with one of the thousand seeds from here on have the verbs of TestModel, each alone on a node that follows
+// the other; and in parallel the verbs about child tasks, waits, signals, compensation and schedules. One node may
+// lack a key.
 const featureSeeds = 3000
 
-// The verbs of such scripts that may be beside any other, and the rivals among them.
 var (
 	featureVerbs = []string{"workflow", "workflow", "move", "move", "move", "fire", "sent", "sent", "decide",
 		"claim", "claim", "settle", "settle", "settle", "start", "cancel", "act", "replay", "upkeep", "heartbeat"}
@@ -35,10 +34,8 @@ var (
 	}
 )
 
-// modelVerb is before the names of the verbs of TestModel.
 const modelVerb = "model "
 
-// modelVerbs are the verbs of TestModel, each as often as it comes there.
 func modelVerbs() (kinds []string) {
 	for _, w := range weights {
 		kinds = append(kinds, slices.Repeat([]string{modelVerb + w.kind}, w.weight)...)
@@ -46,10 +43,9 @@ func modelVerbs() (kinds []string) {
 	return kinds
 }
 
-// on returns the model that drives one node. What it knows is what is known of both.
 func (d *duo) on(n *node) *model { return &model{[]*world{n.world}, d.knowledge} }
 
-// modelVerb carries out a verb of TestModel on a node that knows what the other one did.
+// modelVerb runs a verb of TestModel on a node that has read the other one's changes.
 func (d *duo) modelVerb(n *node, o op) error {
 	if err := d.carryNews(); err != nil {
 		return err
@@ -59,8 +55,7 @@ func (d *duo) modelVerb(n *node, o op) error {
 	return err
 }
 
-// rest lets nodes do what follows commits after verbs beside each other: one of them; or both, so that nothing is left
-// to do: what one cannot read the other one may.
+// rest lets one node do what follows commits, or both until nothing is left: one may decrypt what the other cannot.
 func (d *duo) rest(beside, both bool) error {
 	for i, n := range d.nodes {
 		if !d.all || !both && (!beside || i > 0) {
@@ -74,7 +69,6 @@ func (d *duo) rest(beside, both bool) error {
 	return nil
 }
 
-// featureVerb carries out a verb on a node, beside what the other one does.
 func (d *duo) featureVerb(n *node, o op) error {
 	switch o.kind {
 	case "each minute":
@@ -90,7 +84,7 @@ func (d *duo) featureVerb(n *node, o op) error {
 		return nil
 	case "workflow":
 		subs := modelSubmissions(o, d.now)
-		for i := range subs { // which of two at once is first, nobody knows
+		for i := range subs {
 			subs[i].Meta.OrderingKey, subs[i].Unique, subs[i].IdempotencyKey = "", nil, ""
 		}
 		return d.accepted(n.engine.Submit(n.ctx, subs, false))
@@ -109,7 +103,7 @@ func (d *duo) featureVerb(n *node, o op) error {
 	}
 }
 
-// sent sends a signal with a key that the other node does not use: so it is clear which of two is first.
+// sent sends a signal with a key of this node only, so that the order is clear.
 func (d *duo) sent(n *node, o op) error {
 	s := sentSignal{name: []string{"paid", "paid", "sent"}[o.n[0]%3], at: n.engine.Now(),
 		key: fmt.Sprint(int(o.n[1]%2)*2 + slices.Index(d.nodes[:], n))}
@@ -130,7 +124,6 @@ func (d *duo) sent(n *node, o op) error {
 	return nil
 }
 
-// decide approves or rejects what waits for an approval.
 func (d *duo) decide(n *node, o op) error {
 	waits, err := n.store.WaitStore().ListWaits(n.ctx, engine.WaitFilter{Kind: task.WaitApproval, Limit: 5})
 	if err != nil || len(waits) == 0 {

@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// alike are two nodes that issue the same sequences for their IDs, as nodes do now and then in the same millisecond:
-// their clock stands still.
+// alike are two nodes whose IDs have the same sequences, as happens within a millisecond: their clock stands still.
 type alike struct {
 	*testing.T
 	nodes []*engine.Engine
@@ -49,7 +48,6 @@ func (n *alike) register(source string) {
 	n.must(err)
 }
 
-// submit submits n tasks to a node, and returns their IDs by sequence.
 func (n *alike) submit(node, count int, s engine.Submission) map[int64]task.ID {
 	n.Helper()
 	ids := map[int64]task.ID{}
@@ -61,8 +59,8 @@ func (n *alike) submit(node, count int, s engine.Submission) map[int64]task.ID {
 	return ids
 }
 
-// settle has a worker of a node complete every ready step in one call, with the name of its template. It returns the
-// sequences of their tasks.
+// settle completes every ready step in one call, with the name of its template, and returns the sequences of their
+// tasks.
 func (n *alike) settle(node int) []int64 {
 	n.Helper()
 	e := n.nodes[node]
@@ -85,8 +83,8 @@ func (n *alike) settle(node int) []int64 {
 	return seqs
 }
 
-// TestChildOfAnotherNode: a node ends a child that another node has submitted together with its own task that has
-// the same sequence. The result of the child is its own.
+// TestChildOfAnotherNode: a node ends another node's child together with a task with the same sequence. Each keeps
+// its result.
 func TestChildOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	n := newAlike(t)
@@ -115,7 +113,6 @@ func TestChildOfAnotherNode(t *testing.T) {
 	}
 }
 
-// advance carries on with steps that have children until nothing is left to do.
 func (n *alike) advance(node int) {
 	n.Helper()
 	_, err := n.nodes[node].FireTimers(n.Context(), 100)

@@ -10,10 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Scripts with a seed from this one on have pauses too, beside what those from deliverySeeds on have.
+// Scripts with a seed from here on have pauses besides what deliverySeeds add.
 const pauseSeeds = 2000
 
-// The verbs of such scripts, besides the others, and the rivals among them.
 var (
 	pauseVerbs  = []string{"pause", "pause", "unpause", "unpause"}
 	pauseRivals = []rivalry{
@@ -29,7 +28,6 @@ var (
 	}
 )
 
-// duoTargets are what is paused.
 var duoTargets = []task.PauseTarget{
 	{Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "h"},
 	{Kind: task.PauseRoute, Namespace: engine.DefaultNamespace, Name: "i"},
@@ -37,15 +35,14 @@ var duoTargets = []task.PauseTarget{
 	{Kind: task.PauseTemplate, Namespace: engine.DefaultNamespace, Name: "timed"},
 }
 
-// pauseEnds are pauses, with the times when they end by themselves; zero for never.
+// pauseEnds are pauses with their ends; zero for never.
 type pauseEnds map[task.PauseTarget]time.Time
 
-// duoPauses are what is known of pauses.
 type duoPauses struct {
-	stored  pauseEnds                      // in force for sure, as far as the database goes
-	follows map[*node]pauseEnds            // that a node follows for sure
+	stored  pauseEnds
+	follows map[*node]pauseEnds
 	acts    map[task.PauseTarget]int       // begins and ends of verbs about a target
-	last    map[task.PauseTarget]time.Time // when a target was paused or resumed, or its pause was to end
+	last    map[task.PauseTarget]time.Time // the last pause, resume or planned end of a target
 }
 
 func newDuoPauses() duoPauses {
@@ -53,7 +50,7 @@ func newDuoPauses() duoPauses {
 		last: map[task.PauseTarget]time.Time{}}
 }
 
-// followed returns what a node follows; the caller holds mu.
+// followed returns the pauses that a node follows; the caller holds mu.
 func (d *duo) followed(n *node) pauseEnds {
 	if d.follows[n] == nil {
 		d.follows[n] = pauseEnds{}
@@ -61,7 +58,6 @@ func (d *duo) followed(n *node) pauseEnds {
 	return d.follows[n]
 }
 
-// learned notes that nodes have read the pauses while nothing else went on.
 func (d *duo) learned(nodes ...*node) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,8 +66,7 @@ func (d *duo) learned(nodes ...*node) {
 	}
 }
 
-// pauseVerb pauses or resumes on a node, beside what the other one does. If both do that to one target at once, it is
-// not known who was last.
+// pauseVerb pauses or resumes on a node. The order of two parallel verbs on one target is unknown.
 func (d *duo) pauseVerb(n *node, o op) error {
 	target := duoTargets[o.n[0]%uint32(len(duoTargets))]
 	d.mu.Lock()
@@ -120,7 +115,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// unknown forgets what is known of a target; the caller holds mu.
+// unknown forgets the pauses of a target; the caller holds mu.
 func (d *duo) unknown(target task.PauseTarget) {
 	delete(d.stored, target)
 	for n := range d.follows {
@@ -128,14 +123,13 @@ func (d *duo) unknown(target task.PauseTarget) {
 	}
 }
 
-// pausesOf returns what a node follows before it claims.
 func (d *duo) pausesOf(n *node) pauseEnds {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.followed(n))
 }
 
-// unpaused checks that a node has handed out nothing of what it followed before, and follows still.
+// unpaused checks that a node handed out nothing that it followed before and still follows.
 func (d *duo) unpaused(n *node, before pauseEnds, leases []engine.Lease) error {
 	d.mu.Lock()
 	now := d.followed(n)
@@ -167,7 +161,6 @@ func (d *duo) unpaused(n *node, before pauseEnds, leases []engine.Lease) error {
 	return err
 }
 
-// pausedSince reports whether a pause covered a route at or after a time.
 func (d *duo) pausedSince(r *task.Route, since time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,7 +172,6 @@ func (d *duo) pausedSince(r *task.Route, since time.Time) bool {
 	return false
 }
 
-// resumeAll ends all pauses.
 func (d *duo) resumeAll(n *node) error {
 	for _, target := range duoTargets {
 		if _, err := n.engine.ResumePaused(n.ctx, target, "ada", ""); unless(err, task.NotFound) != nil {

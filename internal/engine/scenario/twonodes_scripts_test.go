@@ -15,8 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// TestScriptsOnTwoNodes carries out every script on two nodes of one PostgreSQL that take turns: no command is for the
-// node that the one before it was for. They print what one node prints.
+// TestScriptsOnTwoNodes runs every script on two nodes of one PostgreSQL, which alternate with each command and print
+// the same as one node.
 func TestScriptsOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -42,7 +42,7 @@ func TestScriptsOnTwoNodes(t *testing.T) {
 	}
 }
 
-// ofOneNode are the scripts about what one node remembers, and what that is.
+// ofOneNode are the scripts about one node's memory, with the reason.
 var ofOneNode = map[string]string{
 	"outage_counts":        "the successes that it saw on a route that fails",
 	"wait_signal_pairs":    "how many signals a namespace kept a moment ago",
@@ -52,7 +52,7 @@ var ofOneNode = map[string]string{
 	"worker_breaker_lost":  "the same",
 }
 
-// telling is PostgreSQL whose news reach the other node when the test carries them there.
+// telling is PostgreSQL whose news the test carries to the other node.
 type telling struct {
 	sameIDs
 	hears chan func(engine.PeerEvents)
@@ -61,14 +61,12 @@ type telling struct {
 	news []engine.PeerEvents
 }
 
-// Publish implements engine.Cluster.
 func (s *telling) Publish(n engine.PeerEvents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news = append(s.news, n)
 }
 
-// Subscribe implements engine.Cluster.
 func (s *telling) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
 	s.hears <- hear
 	<-ctx.Done()
@@ -83,11 +81,10 @@ func (s *telling) take() []engine.PeerEvents {
 	return news
 }
 
-// turns carries out a script on two nodes.
 type turns struct {
 	*interpreter
 	open func() (engine.Database, func() engine.Database)
-	next *world // has the next command; nil until there is a second node
+	next *world
 	hear map[*engine.Engine]func(engine.PeerEvents)
 }
 
@@ -109,10 +106,10 @@ func runInTurns(t *testing.T, src string) string {
 	return carryOut(t, list, n.do) + tail
 }
 
-// do carries out a command on the node whose turn it is. Both nodes start again with "crash server" and "reconfigure".
+// do runs a command on the node whose turn it is. Both nodes restart with "crash server" and "reconfigure".
 func (n *turns) do(s statement) ([]string, error) {
 	out, err := n.interpreter.do(s)
-	if n.world == nil { // config
+	if n.world == nil {
 		return out, err
 	}
 	here, there, failed := n.world, n.next, error(nil)
@@ -142,7 +139,6 @@ func (n *turns) do(s statement) ([]string, error) {
 	return out, err
 }
 
-// listen lets a node hear of the other one.
 func (n *turns) listen(w *world) {
 	if n.hear[w.engine] != nil {
 		return
@@ -151,7 +147,6 @@ func (n *turns) listen(w *world) {
 	n.hear[w.engine] = <-w.store.(*telling).hears
 }
 
-// tell carries the news of a node to the other one.
 func (n *turns) tell(here, there *world) error {
 	for _, news := range here.store.(*telling).take() {
 		n.hear[there.engine](news)

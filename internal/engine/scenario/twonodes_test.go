@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// twoNodesVariable says for how long TestTwoNodes tries seeds, as 10m does. They are counted up from -seed then, if
-// it is set.
+// twoNodesVariable is the time for which TestTwoNodes tries seeds, such as 10m, counted up from -seed if it is set.
 const twoNodesVariable = "TASKER_TEST_TWO_NODES"
 
-// firstSeeds are tried first where the time is short. Each finds other faults that were there; see the design note.
+// firstSeeds come first in short runs. Each finds other faults of the past; see the design note.
 var firstSeeds = []uint64{1, 2, featureSeeds, 4, deliverySeeds, pauseSeeds}
 
-// TestTwoNodes lets two nodes with their caches do random verbs on one PostgreSQL at once. A scheduler interleaves
-// their transactions statement by statement under a seed, and after each round what must always be true is checked.
-// A failing run is shrunk, and printed with the order in which its last statements came.
+// TestTwoNodes runs random verbs on two nodes with caches on one PostgreSQL. A scheduler interleaves their statements
+// under a seed; after each round the invariants are checked. A failing run is shrunk and printed with the order of
+// its last statements.
 func TestTwoNodes(t *testing.T) {
 	t.Parallel()
 	budget, rounds := 15*time.Second, 60
@@ -64,7 +63,7 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
-// round is verbs of the two nodes at once, after what is done before; or only the latter.
+// round is verbs of the two nodes in parallel after preparations, or only these.
 type round struct {
 	before []op
 	lines  [2][]op // of each node
@@ -72,21 +71,20 @@ type round struct {
 	all    bool    // it may have all verbs of TestModel
 }
 
-// Verbs that are alone, and those that may be beside any other.
+// Verbs that run alone, and those that may run beside any other.
 var (
 	aloneVerbs  = []string{"advance", "upkeep", "news", "restart", "worker", "finishing", "failing"}
 	besideVerbs = []string{"submit", "submit", "burst", "keyed", "worker", "claim", "claim", "claim", "start", "settle",
 		"settle", "settle", "heartbeat", "cancel", "act", "act", "replay", "case", "retain", "unserved", "upkeep", "drain"}
 )
 
-// rivalry is two verbs, and what is done before.
 type rivalry struct {
 	before []string
 	pair   [2]string
 }
 
-// rivals are verbs that work on the same rows, and what brings these about. Those that must meet in one place are
-// there twice.
+// rivals are verbs that work on the same rows, with their preparations. Those that must meet in one place are there
+// twice.
 var rivals = []rivalry{
 	{[]string{"crew", "stock", "stock", "news"}, [2]string{"claim all", "claim few"}},
 	{[]string{"crew", "stock", "stock", "news"}, [2]string{"claim all", "claim few"}},
@@ -104,8 +102,7 @@ var rivals = []rivalry{
 	{nil, [2]string{"settle", "case"}},
 }
 
-// generateRounds makes a script: a quarter of it is verbs alone, a quarter any verbs beside each other, the rest
-// rivals.
+// generateRounds makes a quarter of the script verbs alone, a quarter any verbs in parallel, the rest rivals.
 func generateRounds(seed uint64, n int) []round {
 	r := rand.New(rand.NewPCG(seed, 11))
 	beside, rivals, alone := besideVerbs, rivals, aloneVerbs
@@ -151,8 +148,7 @@ func generateRounds(seed uint64, n int) []round {
 	return script
 }
 
-// playRounds carries out a script on two new nodes and returns what went wrong. How many rounds were played is in
-// the figures.
+// playRounds returns what went wrong; the figures have the number of rounds.
 func playRounds(t *testing.T, script []round) (*duo, error) {
 	d, err := newDuo(t, slices.ContainsFunc(script, func(r round) bool { return r.all }))
 	if d == nil {
@@ -175,7 +171,6 @@ func playRounds(t *testing.T, script []round) (*duo, error) {
 	return d, d.check(true)
 }
 
-// played carries out a round and checks what must be true then.
 func (d *duo) played(r round, whole bool) error {
 	if err := d.round(r); err != nil {
 		return err
@@ -186,7 +181,7 @@ func (d *duo) played(r round, whole bool) error {
 	return d.check(whole)
 }
 
-// shrinkRounds leaves out rounds, and then verbs, as long as the script still fails, and returns the last failure.
+// shrinkRounds removes rounds, then verbs, while the script fails, and returns the last failure.
 func shrinkRounds(t *testing.T, script []round, failure error) ([]round, error) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

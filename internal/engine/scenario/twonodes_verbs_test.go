@@ -9,10 +9,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Handlers of the tasks of one step. No worker serves the last one before the end.
+// Handlers of tasks of one step. Before the end, no worker serves the last one.
 var duoHandlers = []string{"h", "i", "unserved"}
 
-// verb carries out a verb on a node, beside what the other one does.
 func (d *duo) verb(n *node, o op) error {
 	switch o.kind {
 	case "submit", "burst", "keyed":
@@ -43,7 +42,8 @@ func (d *duo) verb(n *node, o op) error {
 	}
 }
 
-// submit sends a few tasks of any kind; or many of one, for one route; or some with idempotency keys, in either order.
+// submit sends a few tasks of any kind; or many of one, for one route; or some with idempotency keys, in either
+// order.
 func (d *duo) submit(n *node, o op) error {
 	var subs []engine.Submission
 	var names []string
@@ -86,7 +86,6 @@ func (d *duo) submit(n *node, o op) error {
 	return nil
 }
 
-// accepted notes which tasks are new.
 func (d *duo) accepted(receipts []engine.Receipt, err error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,7 +98,7 @@ func (d *duo) accepted(receipts []engine.Receipt, err error) error {
 	return err
 }
 
-// bound returns what a key names, as far as anybody was told.
+// bound returns the known task of a key.
 func (d *duo) bound(name string) (bound, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +106,7 @@ func (d *duo) bound(name string) (bound, bool) {
 	return b, ok && d.now.Sub(b.at) < duoConfig.IdempotencyWindow
 }
 
-// named checks what a submission with a key was answered: within the window there is one task for it.
+// named checks that there is one task for a key within its window.
 func (d *duo) named(name string, r engine.Receipt, before map[string]bound) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +136,7 @@ func (d *duo) register(n *node, worker task.Worker) error {
 	return nil
 }
 
-// pick chooses one of what there is.
+// pick selects an element.
 func pick[T any](d *duo, from *[]T, n uint32) (one T, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -177,7 +176,7 @@ func (d *duo) workerVerb(n *node, o op) error {
 	return unless(err, forgotten)
 }
 
-// serving returns the last worker that serves so many handlers, or else another.
+// serving returns the last worker with so many handlers, or else another.
 func (d *duo) serving(handlers int, other task.ID) task.ID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -189,7 +188,7 @@ func (d *duo) serving(handlers int, other task.ID) task.ID {
 	return other
 }
 
-// mostSilent returns the worker whose last sign of life is the oldest.
+// mostSilent returns the worker with the oldest sign of life.
 func (d *duo) mostSilent() task.ID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -214,7 +213,6 @@ func (d *duo) claim(n *node, worker task.ID, most int, begin bool) ([]engine.Lea
 		d.took(leases, begin))
 }
 
-// took notes leases that were granted.
 func (d *duo) took(leases []engine.Lease, begun bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -280,7 +278,6 @@ func (d *duo) settle(n *node, results []engine.Result) error {
 	return err
 }
 
-// satisfied notes that the end of a step was accepted.
 func (d *duo) satisfied(step task.ID) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -291,7 +288,7 @@ func (d *duo) satisfied(step task.ID) error {
 	return nil
 }
 
-// taskVerb is what an operator does to a task. Some verbs are about the oldest task that they fit.
+// taskVerb acts on a task as an operator. Some verbs take the oldest task that they fit.
 func (d *duo) taskVerb(n *node, o op) error {
 	id, ok := pick(d, &d.tasks, o.n[0])
 	if !ok {
@@ -318,7 +315,7 @@ func (d *duo) taskVerb(n *node, o op) error {
 	return d.act(n, o, id)
 }
 
-// oldest returns the oldest task of a kind, as they were after the last round.
+// oldest returns the oldest task of a kind after the last round.
 func (d *duo) oldest(of func(*task.Task) bool) (id task.ID, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -359,7 +356,6 @@ func (d *duo) act(n *node, o op, id task.ID) error {
 	return unless(err, task.WrongState, task.NotFound)
 }
 
-// caseVerb opens a case, or closes the last one.
 func (d *duo) caseVerb(n *node, o op, id task.ID) error {
 	if o.kind == "open case" || o.n[2]%3 > 0 {
 		c, err := n.engine.OpenCase(n.ctx, id, engine.CaseRequest{Actor: "ada", Reason: "because"})

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// guards records, for each unique key, the task that runs, and the newest input that was stored for it.
+// guards records the running task and the newest stored input of each unique key.
 type guards struct {
 	mu     sync.Mutex
 	runs   map[string]task.ID
@@ -43,9 +43,8 @@ func (g *guards) ends(key string) {
 	delete(g.runs, key)
 }
 
-// TestUniqueRace: callers submit under few unique keys and workers run their tasks, on two nodes where the store is
-// shared. Of each key one task is there at a time, whether submissions return or replace it, and each task that was
-// created has run or was replaced.
+// TestUniqueRace submits and works under few unique keys, on two nodes where possible. Each key has one task at a
+// time, whether submissions return or replace it; each created task has run or was replaced.
 func TestUniqueRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
@@ -128,7 +127,6 @@ func raceForKeys(t *testing.T, nodes []*engine.Engine) {
 	}
 }
 
-// work claims and completes steps until ctx ends.
 func (g *guards) work(ctx context.Context, t *testing.T, e *engine.Engine) {
 	serve(ctx, t, e, 2, func(leases []engine.Lease) bool {
 		for _, lease := range leases {

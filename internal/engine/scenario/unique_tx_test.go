@@ -26,8 +26,8 @@ func (f *foreign) submitWithin(in ...engine.Submission) (pgx.Tx, []engine.Receip
 	return tx, receipts
 }
 
-// TestUniqueInCallersTransaction: a submission in a caller's transaction takes its unique key there. While that is
-// open, others under the key wait, tasks with other keys do not, and the task that guards a key can end.
+// TestUniqueInCallersTransaction: a submission in a caller's transaction takes its unique key there. While it is
+// open, submissions with the same key wait, others do not, and the task that guards a key can end.
 func TestUniqueInCallersTransaction(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)
@@ -46,7 +46,7 @@ func TestUniqueInCallersTransaction(t *testing.T) {
 		f.must(errors.Join(err, r[0].Err))
 	}
 
-	// One that creates a task: the same key waits for the commit, and gets that task.
+	// Creates a task: the same key waits for the commit and gets that task.
 	tx, inside := f.submitWithin(unique("1", ""), unique("1", ""))
 	if !inside[0].Created || inside[1].Created || inside[1].ID != inside[0].ID {
 		t.Errorf("two duplicates in one transaction: %+v", inside)
@@ -73,7 +73,7 @@ func TestUniqueInCallersTransaction(t *testing.T) {
 		t.Errorf("after the commit: %+v", r)
 	}
 
-	// One that is answered with an existing task keeps nobody waiting, not even the end of that task.
+	// Answered with an existing task: holds up nobody, not even the end of that task.
 	tx, again := f.submitWithin(unique("1", ""))
 	if again[0].Created || again[0].ID != inside[0].ID {
 		t.Errorf("a duplicate in a caller's transaction: %+v", again)
@@ -84,7 +84,7 @@ func TestUniqueInCallersTransaction(t *testing.T) {
 	}
 	f.must(tx.Rollback(f.ctx))
 
-	// One that is rolled back never was: what it replaced continues, and guards its key.
+	// Rolled back: the replaced task continues and guards its key.
 	old := submit(unique("4", ""))
 	tx, replacing := f.submitWithin(unique("4", task.ReplaceExisting))
 	if m := replacing[0].Unique; !replacing[0].Created || m == nil || m.Outcome != engine.UniqueReplaced ||

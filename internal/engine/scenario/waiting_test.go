@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// What waits for something to happen, in a bubble whose time passes only when
-// everybody waits: how long a call took is exact.
+// Waits in a bubble whose time passes only while everybody waits, so that durations are exact.
 
 // bubble is a world in which calls may block.
 type bubble struct {
@@ -24,7 +23,7 @@ type bubble struct {
 	broken *atomic.Bool // whether transactions fail
 }
 
-// breakable is a store whose transactions are rolled back while it is broken.
+// breakable rolls transactions back while it is broken.
 type breakable struct {
 	engine.Database
 	broken atomic.Bool
@@ -39,7 +38,6 @@ func (s *breakable) Write(ctx context.Context, fn func(ctx context.Context, tx e
 	})
 }
 
-// inBubble runs fn in its own bubble.
 func inBubble(t *testing.T, fn func(b *bubble)) {
 	t.Helper()
 	t.Parallel()
@@ -74,7 +72,7 @@ func (b *bubble) submit(sub engine.Submission) task.ID {
 	return r[0].ID
 }
 
-// polled is what a poll came back with, and after what time.
+// polled is the result of a poll and its duration.
 type polled struct {
 	leases []engine.Lease
 	drain  bool
@@ -82,7 +80,6 @@ type polled struct {
 	after  time.Duration
 }
 
-// poll polls in the background.
 func (b *bubble) poll(ctx context.Context, worker task.ID, n int, wait time.Duration) <-chan polled {
 	out := make(chan polled, 1)
 	go func() {
@@ -96,7 +93,6 @@ func (b *bubble) poll(ctx context.Context, worker task.ID, n int, wait time.Dura
 	return out
 }
 
-// want checks how many steps a poll came back with, and when.
 func (b *bubble) want(p polled, steps int, after time.Duration) {
 	b.t.Helper()
 	b.must(p.err)
@@ -138,7 +134,7 @@ func TestPollEndsInTime(t *testing.T) {
 	})
 }
 
-// A poll that was given up takes nothing with it.
+// A cancelled poll takes nothing.
 func TestPollGivenUp(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		ctx, cancel := context.WithCancel(b.ctx)
@@ -154,10 +150,10 @@ func TestPollGivenUp(t *testing.T) {
 	})
 }
 
-// A submission that could not be committed takes nothing from a waiting poll.
+// A failed commit of a submission takes nothing from a waiting poll.
 func TestPollOutlivesAFailedSubmission(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.submit(job) // the route and the template are there from now on
+		b.submit(job) // creates the route and the template
 		b.want(<-b.poll(b.ctx, b.register(task.Worker{}), 1, 0), 1, 0)
 		poll := b.poll(b.ctx, b.register(task.Worker{}), 1, 30*time.Second)
 		time.Sleep(time.Second)
@@ -195,10 +191,10 @@ func TestOneStepOnePoll(t *testing.T) {
 	})
 }
 
-// Of polls that wait each gets as many as it asked for, and the last one the rest.
+// Each waiting poll gets as many steps as it asked for, the last one the rest.
 func TestPollsShareABatch(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.submit(job) // the route and the template are there from now on
+		b.submit(job) // creates the route and the template
 		b.want(<-b.poll(b.ctx, b.register(task.Worker{}), 1, 0), 1, 0)
 		polls := b.three()
 		b.submitFive()
@@ -215,11 +211,9 @@ func TestPollsShareABatch(t *testing.T) {
 	})
 }
 
-// The first batch on a route finds polls that the new route has woken, in the
-// middle of their claims. Such a claim may take one half of what the poll asked
-// for while the other half waits in vain, so that the poll comes back with less
-// than there is. But none comes back with nothing, or late, and the next one gets
-// what is left.
+// The first batch on a new route wakes polls, which claim meanwhile. Such a claim may take half of a poll's steps
+// while the other half waits in vain, so the poll returns fewer than exist. But no poll returns empty or late, and
+// the next one gets the rest.
 func TestPollsShareTheFirstBatch(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		polls := b.three()
@@ -245,7 +239,6 @@ func (b *bubble) three() []<-chan polled {
 	return polls
 }
 
-// submitFive submits five jobs in one transaction.
 func (b *bubble) submitFive() {
 	b.t.Helper()
 	r, err := b.engine.Submit(b.ctx, []engine.Submission{job, job, job, job, job}, false)
@@ -268,7 +261,6 @@ func TestPollIsLeftAloneByForeignWork(t *testing.T) {
 	})
 }
 
-// Dependants go to a waiting worker with the results of their parents.
 func TestPollWakesOnDependants(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplate("chain"), engine.Registration{})
@@ -310,7 +302,7 @@ func TestPollOfADrainingWorker(t *testing.T) {
 	}
 }
 
-// A worker that was frozen while its poll waited is found dead. It is not told to end; its next poll brings it back.
+// A worker frozen during its poll is found dead. Its next poll brings it back; it receives no order to end.
 func TestPollOfAFrozenWorker(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		w := b.register(task.Worker{})

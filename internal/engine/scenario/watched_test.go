@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// Commands about workers that are watched: probes of their health, circuit
-// breakers, and operators who drain them.
+// Commands about health probes, circuit breakers and drains of workers.
 
 func (in *interpreter) configureWorkers(a *args) error {
 	b, p := &in.config.WorkerBreaker, &in.config.WorkerProbes
@@ -18,7 +17,6 @@ func (in *interpreter) configureWorkers(a *args) error {
 		a.number("unhealthy_after", &p.UnhealthyAfter))
 }
 
-// probe books what a worker answered: what is wrong, or ok.
 func (in *interpreter) probe(a *args) ([]string, error) {
 	h, err := in.first(a)
 	if err != nil {

@@ -21,7 +21,6 @@ func (in *interpreter) hand(name string) (*hand, error) {
 	return h, nil
 }
 
-// first returns the worker that a command begins with.
 func (in *interpreter) first(a *args) (*hand, error) {
 	name, err := a.place(0, "the worker")
 	if err != nil {
@@ -61,7 +60,7 @@ func (in *interpreter) claim(a *args) ([]string, error) {
 	return in.leases(h, leases, drain), nil
 }
 
-// leases prints the steps that a worker got, and gives it their tokens.
+// leases prints the steps that a worker got, and keeps their tokens.
 func (in *interpreter) leases(h *hand, leases []engine.Lease, drain bool) []string {
 	var out []string
 	for _, l := range leases {
@@ -91,8 +90,7 @@ func (in *interpreter) leases(h *hand, leases []engine.Lease, drain bool) []stri
 	return out
 }
 
-// lease resolves "W TASK.STEP" with the token that the worker was given, or the
-// one that the command names.
+// lease resolves "W TASK.STEP" with the worker's token, or the one in the command.
 func (in *interpreter) lease(a *args) (string, engine.LeaseRef, error) {
 	h, err := in.first(a)
 	if err != nil {
@@ -244,7 +242,6 @@ func (in *interpreter) heartbeat(a *args) ([]string, error) {
 	return out, nil
 }
 
-// stepName names a step of any task of the script.
 func (in *interpreter) stepName(id task.ID) string {
 	for _, name := range sortedNames(in.tasks) {
 		_, rows, err := in.steps(in.tasks[name])

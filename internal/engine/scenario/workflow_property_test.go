@@ -16,14 +16,13 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// drawn is a template with what becomes of its steps: those that fail when they run.
+// drawn is a template with the steps that fail when they run.
 type drawn struct {
 	template *task.Template
 	fails    []bool
 }
 
-// workflow draws an acyclic template of up to 200 steps. Some have conditions, some wait, some have child tasks, and
-// some fail.
+// workflow draws an acyclic template of up to 200 steps, some with conditions, waits, child tasks or failures.
 func workflow(t *rapid.T) drawn {
 	n := rapid.IntRange(1, 200).Draw(t, "steps")
 	d := drawn{&task.Template{Namespace: "default", Name: "drawn", Version: "1", Fingerprint: "x"}, make([]bool, n)}
@@ -60,7 +59,6 @@ func workflow(t *rapid.T) drawn {
 	return d
 }
 
-// kind draws what carries out a step: mostly a worker.
 func (d *drawn) kind(t *rapid.T, s *task.StepSpec) {
 	i := len(d.template.Steps)
 	switch rapid.IntRange(0, 15).Draw(t, "kind") {
@@ -86,7 +84,7 @@ func (d *drawn) kind(t *rapid.T, s *task.StepSpec) {
 	s.Handler, d.fails[i] = "", false
 }
 
-// compensation draws up to ten compensation steps, which undo drawn steps, one after the other or side by side.
+// compensation draws up to ten compensation steps, in sequence or in parallel.
 func (d *drawn) compensation(t *rapid.T) {
 	n := len(d.fails)
 	for i := range rapid.IntRange(0, 10).Draw(t, "compensation steps") {
@@ -102,7 +100,7 @@ func (d *drawn) compensation(t *rapid.T) {
 	}
 }
 
-// want returns the state in which each step must end: in the order of the template, which is one of dependencies.
+// want returns the final state of each step, in the order of the template, which is one of dependencies.
 func (d drawn) want() []task.StepState {
 	states := make([]task.StepState, len(d.fails))
 	for i := range d.template.Steps {
@@ -131,7 +129,7 @@ func (d drawn) want() []task.StepState {
 	return states
 }
 
-// wantCompensation sets the states of the compensation steps from those of the others.
+// wantCompensation derives the states of the compensation steps from those of the others.
 func (d drawn) wantCompensation(states []task.StepState) {
 	ended := func(s *task.StepSpec) bool {
 		return !slices.ContainsFunc(s.Undoes, func(p int) bool { return states[p] != task.StepComplete })
@@ -160,9 +158,8 @@ func (d drawn) wantCompensation(states []task.StepState) {
 	}
 }
 
-// TestWorkflowsEnd: a task of any acyclic template with conditions, waits, signals, fan-outs, compensation and failures
-// ends, complete or in error, with every step accounted for: each is where its condition, its parents and its failure
-// lead, and none runs twice.
+// TestWorkflowsEnd: a task of any acyclic template with conditions, waits, signals, fan-outs, compensation and
+// failures ends. Condition, parents and failure determine the state of each step, and none runs twice.
 func TestWorkflowsEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -212,7 +209,6 @@ func TestWorkflowsEnd(t *testing.T) {
 	})
 }
 
-// workflowRun is a task of a drawn template that runs.
 type workflowRun struct {
 	d     drawn
 	e     *engine.Engine
@@ -221,7 +217,7 @@ type workflowRun struct {
 	later func()
 }
 
-// run runs steps until none is left, later and later. A step fails as drawn.
+// run runs steps until none is left, and advances the clock.
 func (r *workflowRun) run(ctx context.Context, rt *rapid.T) {
 	w, err := r.e.Register(ctx, task.Worker{Name: "w", Capacity: 1000})
 	if err != nil {
@@ -245,7 +241,7 @@ func (r *workflowRun) run(ctx context.Context, rt *rapid.T) {
 	}
 }
 
-// round does all that can be done now, and returns how much that was.
+// round does all that is possible now, and returns the amount.
 func (r *workflowRun) round(ctx context.Context, worker task.ID) (int, error) {
 	fired, err := r.e.FireTimers(ctx, 1000)
 	if err != nil {
@@ -291,7 +287,7 @@ func (r *workflowRun) fails(ctx context.Context, l engine.Lease) (bool, error) {
 	return r.d.fails[parent], nil
 }
 
-// TestLongChainIsSkipped: a thousand steps that are skipped one after the other are one act, without deep recursion.
+// TestLongChainIsSkipped: skipping a thousand steps in a chain is one act, without deep recursion.
 func TestLongChainIsSkipped(t *testing.T) {
 	t.Parallel()
 	d := drawn{template: &task.Template{Namespace: "default", Name: "chain", Version: "1", Fingerprint: "x"}}

@@ -18,10 +18,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// start is when every world begins.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is an engine on a store with its own clock.
 type world struct {
 	ctx    context.Context
 	store  engine.Database
@@ -31,7 +29,7 @@ type world struct {
 	moving sync.Mutex
 	blobs  *blobs  // used if the settings have large_result_bytes
 	byHand bool    // nothing runs AdvanceChildren and HandOverSignals beside the test
-	roll   float64 // places jitter; the middle of the range is delays without
+	roll   float64 // places jitter; the middle leaves delays unchanged
 	seals  engine.Seals
 
 	engine *engine.Engine
@@ -49,29 +47,27 @@ func newWorld(t *testing.T, s engine.Database, reopen func() engine.Database, cf
 	return w, w.boot()
 }
 
-// newScripted is newWorld for a script, which moves child tasks on and hands signals over after each command itself: so
-// that the next command sees all of what that does.
+// newScripted is newWorld for a script, which advances child tasks and hands over signals after each command, so that
+// the next command sees the result.
 func newScripted(t *testing.T, s engine.Database, reopen func() engine.Database, cfg settings.Config) (*world, error) {
 	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5, blobs: &blobs{},
 		byHand: true}
 	return w, w.boot()
 }
 
-// clock is the time for an engine, which may ask for it beside the test.
+// clock is safe for use by the engine beside the test.
 func (w *world) clock() time.Time {
 	w.moving.Lock()
 	defer w.moving.Unlock()
 	return w.now
 }
 
-// set moves the clock.
 func (w *world) set(now time.Time) {
 	w.moving.Lock()
 	defer w.moving.Unlock()
 	w.now = now
 }
 
-// boot starts an engine on the store, as a server does.
 func (w *world) boot() error {
 	opts := engine.Options{
 		Config: w.cfg,
@@ -103,19 +99,18 @@ func (w *world) boot() error {
 	return nil
 }
 
-// restart is a crash of the server: a new engine, which remembers nothing, on
-// what was committed.
+// restart is a crash of the server: a new engine without memory on the committed data.
 func (w *world) restart() error {
 	if w.again != nil {
 		return w.again()
 	}
-	w.engine.FlushDispatch() // what is lost otherwise has a test
+	w.engine.FlushDispatch() // another test covers its loss
 	w.store = w.reopen()
 	return w.boot()
 }
 
-// giveTurns does at once what the engine does after the commit of a submission. What the engine itself is giving at
-// this moment, it waits for.
+// giveTurns does what the engine does after the commit of a submission, and waits for turns that the engine itself is
+// giving.
 func (w *world) giveTurns() error {
 	for deadline := time.Now().Add(patient); ; {
 		n, _, err := w.engine.GiveTurns(w.ctx)
@@ -135,7 +130,7 @@ func (w *world) giveTurns() error {
 	}
 }
 
-// admit does at once what the engine does after a commit: steps pass the gates of limits.
+// admit lets steps pass limits, as the engine does after a commit.
 func (w *world) admit() error {
 	for {
 		err := w.engine.AdmitAll(w.ctx)
@@ -156,13 +151,12 @@ func (w *world) sinceStart(i task.Instant) string {
 	return "+" + i.Time().Sub(start).String()
 }
 
-// row is a step as it is stored, with its name.
+// row is a stored step with its name.
 type row struct {
 	*task.Step
 	name string
 }
 
-// steps returns a task with its steps.
 func (w *world) steps(id task.ID) (*task.Task, []row, error) {
 	t, steps, err := w.engine.Steps(w.ctx, id)
 	if err != nil {
@@ -179,7 +173,6 @@ func (w *world) steps(id task.ID) (*task.Task, []row, error) {
 	return t, rows, nil
 }
 
-// step returns a step by its name.
 func (w *world) step(id task.ID, name string) (row, error) {
 	_, rows, err := w.steps(id)
 	if err != nil {

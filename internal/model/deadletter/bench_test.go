@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// BenchmarkCanonical measures the capture of a message of 1 KiB, without its fingerprint.
 func BenchmarkCanonical(b *testing.B) {
 	c := deadletter.Content{Payload: []byte(`{"order":12345678901234567890,"items":[` +
 		strings.Repeat(`{"sku":"A-1","price":19.90,"name":"bird \u00e9"},`, 20) + `null],"paid":true}`)}

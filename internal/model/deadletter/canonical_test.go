@@ -55,7 +55,7 @@ func TestCanonical(t *testing.T) {
 	if deadletter.Canonical(a) != canonical("1") {
 		t.Error("key and headers count")
 	}
-	// They are stored and must never change.
+	// Stored forms must never change.
 	if got := canonical(`{"b":1.50,"a":"é"}`) + " " + canonical("raw"); got != frozenCanonical {
 		t.Errorf("they are %s", got)
 	}
@@ -180,7 +180,7 @@ func TestDiff(t *testing.T) {
 		deadletter.MaxChanges {
 		t.Errorf("%d changes", len(d))
 	}
-	bell := deadletter.Content{Payload: append(bytes.Repeat([]byte("x"), 511), 7)} // the last byte shown
+	bell := deadletter.Content{Payload: append(bytes.Repeat([]byte("x"), 511), 7)}
 	if d := deadletter.Diff(bell, deadletter.Content{}); len(d) != 1 || strings.Contains(d[0].Before, "\a") {
 		t.Errorf("%q", d)
 	}

@@ -17,8 +17,7 @@ const (
 	maxShown   = 512
 )
 
-// Diff lists at most MaxChanges differences from a to b: key, headers, payload. Two JSON payloads are compared by
-// value, member by member and element by element.
+// Diff lists at most MaxChanges differences from a to b: key, headers, payload. JSON payloads are compared by value.
 func Diff(a, b Content) []model.Change {
 	var d differ
 	if !bytes.Equal(a.Key, b.Key) || (a.Key == nil) != (b.Key == nil) {
@@ -39,7 +38,6 @@ func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) 
 
 type differ []model.Change
 
-// at is a JSON pointer; "" is the whole payload.
 func (d *differ) add(at string, before, after []byte) {
 	if at == "" {
 		at = "payload"
@@ -50,7 +48,6 @@ func (d *differ) add(at string, before, after []byte) {
 	}
 }
 
-// show formats a value in a line; it quotes binary values and terminal controls.
 func show(v []byte) string {
 	if cut := v[:min(len(v), maxShown+utf8.UTFMax)]; !printable(cut) {
 		return failure.Cut(fmt.Sprintf("%q", cut), maxShown)
@@ -106,8 +103,7 @@ func nth(list [][]byte, i int) []byte {
 	return nil
 }
 
-// documents compares valid documents. It matches members by name, those of one name from the last to the first, and
-// elements by index: after an insertion at the front all others differ, as a consumer reads them.
+// documents matches members by name, those of one name from the last to the first, and elements by index.
 func (d *differ) documents(at string, a, b []byte) {
 	switch kind := kindOf(a); {
 	case len(*d) >= MaxChanges:
@@ -141,7 +137,6 @@ func (d *differ) either(at string, a, b []byte) {
 	d.documents(at, a, b)
 }
 
-// members returns the names of an object in order, and the values of each.
 func members(doc []byte) (names []string, values map[string][][]byte) {
 	values = map[string][][]byte{}
 	for _, p := range parts(doc, pointer.Start(doc, 0)) {

@@ -14,12 +14,11 @@ import (
 
 // A patch cuts into the bytes of a document, so that all else keeps its digits, escapes and space.
 
-// part is a member of an object or an element of an array, with its place in the document.
 type part struct {
 	name  string // of a member, as text returns it
-	from  int    // offset of the part
-	value int    // offset of its value
-	end   int    // offset behind its value
+	from  int
+	value int
+	end   int
 }
 
 func (p part) of(doc []byte) []byte { return doc[p.value:p.end] }
@@ -53,8 +52,8 @@ func parts(doc []byte, at int) iter.Seq2[int, part] {
 	}
 }
 
-// text returns a valid JSON string with as few escapes as possible and without quotes. Unlike package json it keeps
-// halves of surrogate pairs apart, so equal texts mean equal strings.
+// text returns a JSON string with as few escapes as possible and without quotes. Unlike package json it keeps halves
+// of surrogate pairs apart, so equal texts mean equal strings.
 func text(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
@@ -64,7 +63,6 @@ func text(quoted []byte) string {
 	return string(c.out[1 : len(c.out)-1])
 }
 
-// said decodes a text for people.
 func said(text string) string {
 	var s string
 	if strings.IndexByte(text, '\\') < 0 || json.Unmarshal([]byte(`"`+text+`"`), &s) != nil {
@@ -80,7 +78,7 @@ func equalJSON(a, b []byte) bool {
 	return bytes.Equal(x.out, y.out)
 }
 
-// locate returns the part at a path. Among members of one name it takes the last, as readers do.
+// locate takes the last among members of one name, as readers do.
 func locate(doc []byte, path []string) (p part, ok bool) {
 	p.value = pointer.Start(doc, 0)
 	p.end = pointer.End(doc, p.value)
@@ -92,8 +90,7 @@ func locate(doc []byte, path []string) (p part, ok bool) {
 	return p, true
 }
 
-// ValueAt returns the value at a JSON pointer of a valid document, nil for none. Among members of one name it takes
-// the last.
+// ValueAt returns the value at a JSON pointer, nil for none. Among members of one name it takes the last.
 func ValueAt(doc []byte, at string) []byte {
 	quoted, _ := json.Marshal(at) // a string always marshals
 	steps, _ := split(text(quoted))
@@ -130,8 +127,8 @@ func asMember(name string, value []byte) []byte {
 	return slices.Concat([]byte{'"'}, []byte(name), []byte(`":`), value)
 }
 
-// rewrite rewrites the object or array at a place: with returns the bytes of each part, or false to remove it, and
-// more is appended. All else keeps its bytes. A removed part takes the space and the comma before it along.
+// rewrite rewrites the object or array at a place: with returns the bytes of each part, or false to remove it with
+// its space and comma; more is appended. All else keeps its bytes.
 func rewrite(doc []byte, at int, with func(int, part) ([]byte, bool), more ...[]byte) []byte {
 	out := slices.Grow(slices.Clone(doc[:at+1]), len(doc)-at)
 	empty, end := true, at+1
@@ -161,8 +158,7 @@ func rewrite(doc []byte, at int, with func(int, part) ([]byte, bool), more ...[]
 	return append(out, doc[end:]...)
 }
 
-// mergePatch applies a merge patch (RFC 7396) to a valid document. Among members of one name the last counts and
-// stays.
+// mergePatch applies RFC 7396 to a valid document. Among members of one name the last counts and stays.
 func mergePatch(doc, patch []byte) []byte {
 	if kindOf(patch) != '{' || envelope.Is(patch) { // an encoded value has no members
 		return bytes.TrimSpace(patch)
@@ -172,7 +168,7 @@ func mergePatch(doc, patch []byte) []byte {
 	}
 	type change struct {
 		value []byte
-		place int // of the last member of the name in the document, -1 for none
+		place int
 	}
 	changes := map[string]*change{}
 	var order []string

@@ -15,12 +15,12 @@ import (
 const (
 	MaxPatch   = 256 << 10 // bytes
 	MaxHeaders = 100
-	MaxKey     = 32 << 10 // bytes of a key or the value of a header
-	MaxPayload = 16 << 20 // bytes of an edited payload
+	MaxKey     = 32 << 10
+	MaxPayload = 16 << 20
 )
 
-// Validate returns the problems that do not depend on the content, each at a JSON pointer within the edit. An edit
-// that changes nothing is one: it is usually a misspelt field.
+// Validate returns the problems that do not depend on the content, at JSON pointers within the edit. An edit that
+// changes nothing is one: it is usually a misspelt field.
 func (e *Edit) Validate() []task.Problem {
 	var p problems
 	if fault := task.JSONFault(e.Patch, MaxPatch); fault != "" {
@@ -45,8 +45,8 @@ func (e *Edit) Validate() []task.Problem {
 	return p
 }
 
-// Apply returns c with a valid edit and leaves c unchanged. It fails with Invalid, at a JSON pointer within the
-// edit, if the payload is not JSON or a place of a JSON patch does not exist. A header to drop need not exist.
+// Apply returns c with a valid edit. Invalid, at a JSON pointer within the edit: the payload is not JSON, or a place
+// of a JSON patch does not exist. A header to drop need not exist.
 func (e *Edit) Apply(c Content) (Content, error) {
 	if e.Patch != nil {
 		payload, problem := e.patched(c.Payload)
@@ -98,7 +98,7 @@ func (e *Edit) patched(payload []byte) ([]byte, *task.Problem) {
 	return out, nil
 }
 
-// headers: a set header replaces the first of its name, or is appended.
+// headers replaces the first header of a set name, or appends it.
 func (e *Edit) headers(list []Header) []Header {
 	if len(e.SetHeaders)+len(e.DropHeaders) == 0 {
 		return list
@@ -127,7 +127,6 @@ func (e *Edit) headers(list []Header) []Header {
 	return out
 }
 
-// patchOp is an operation of a JSON patch (RFC 6902), with texts as text returns them.
 type patchOp struct {
 	op         string
 	path, from string
@@ -137,7 +136,6 @@ type patchOp struct {
 // MaxOperations bounds the operations of a JSON patch.
 const MaxOperations = 100
 
-// patchProblems reads a valid array as a JSON patch, and finds problems that do not depend on the document.
 func patchProblems(patch []byte) (ops []patchOp, list problems) {
 	for i, p := range parts(patch, pointer.Start(patch, 0)) {
 		if i >= MaxOperations { // counted, but not read
@@ -186,7 +184,6 @@ func (op *patchOp) read(doc []byte, at string, list *problems) {
 	list.when(needsValue && op.value == nil, at+"/value", "is missing")
 }
 
-// pointer returns the text of a member that must be a JSON pointer, or adds its problem.
 func (p *problems) pointer(at string, value []byte) string {
 	if kindOf(value) != '"' {
 		p.when(value == nil, at, "is missing")
@@ -258,7 +255,6 @@ func shown(path string) string {
 
 func nothingAt(path string) string { return "there is no value at " + shown(path) }
 
-// container returns the offset of the value that holds a place, and the name of the place in it.
 func container(doc []byte, path string) (at int, name string, fault string) {
 	steps, _ := split(path)
 	last := len(steps) - 1
@@ -269,7 +265,6 @@ func container(doc []byte, path string) (at int, name string, fault string) {
 	return p.value, steps[last], ""
 }
 
-// add replaces or appends a member of an object, or inserts into an array.
 func add(doc []byte, path string, value []byte) ([]byte, string) {
 	if path == "" {
 		return value, ""
@@ -298,7 +293,7 @@ func add(doc []byte, path string, value []byte) ([]byte, string) {
 	return rewrite(doc, at, keep, value), ""
 }
 
-// put replaces the value at an existing place. Other members of its name go: the last counts.
+// put removes other members of the name: the last counts.
 func put(doc []byte, path string, value []byte) ([]byte, string) {
 	if path == "" {
 		return value, ""
@@ -306,7 +301,6 @@ func put(doc []byte, path string, value []byte) ([]byte, string) {
 	return change(doc, path, func(p part) ([]byte, bool) { return slices.Concat(doc[p.from:p.value], value), true })
 }
 
-// remove also removes other members of the name, which would show otherwise.
 func remove(doc []byte, path string) ([]byte, string) {
 	if path == "" {
 		return nil, "the whole payload cannot be removed"
@@ -314,7 +308,6 @@ func remove(doc []byte, path string) ([]byte, string) {
 	return change(doc, path, func(part) ([]byte, bool) { return nil, false })
 }
 
-// change applies with to the part at a place, and removes other members of its name.
 func change(doc []byte, path string, with func(part) ([]byte, bool)) ([]byte, string) {
 	at, name, fault := container(doc, path)
 	if fault != "" {

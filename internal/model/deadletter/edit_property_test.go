@@ -12,18 +12,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// node is a document as written: a leaf, or an object or array with the space around its parts.
 type node struct {
 	leaf        string
-	open, close string // with the space inside
+	open, close string
 	entries     []entry
 }
 
-// entry is a part of an object or an array; before separates it from the previous one.
+// entry is a part; before separates it from the previous one.
 type entry struct {
 	before string
 	key    string // index of spellings
-	name   string // with the colon
+	name   string
 	value  *node
 }
 
@@ -39,7 +38,7 @@ func (n *node) String() string {
 	return b.String() + n.close
 }
 
-// spellings maps names to the ways to write them; edits write the first, and pointers use it if it has no escapes.
+// spellings are the ways to write a name; edits write the first, and pointers use it if it has no escapes.
 var spellings = map[string][]string{
 	"a": {`a`, `\u0061`}, "b": {`b`}, "": {``}, "a/b": {`a/b`, `a\/b`, `a\u002Fb`}, "~": {`~`, `\u007e`},
 	"high": {`\ud800`, `\uD800`}, "low": {`\udc01`, `\uDC01`}, "é": {`é`, `\u00E9`, `\u00e9`}, "quote": {`\"`, `\u0022`},
@@ -96,7 +95,6 @@ func (n *node) last(key string) int {
 	return -1
 }
 
-// put replaces part i, nil removes it. Other members of its name go.
 func (n *node) put(i int, value *node) {
 	one := n.entries[i]
 	var out []entry
@@ -164,7 +162,7 @@ func (n *node) change(t *rapid.T, path string) string {
 	return fmt.Sprintf(`{"path": "%s", "op":"%s" ,"value": %s}`, at, op, value)
 }
 
-// Bytes that a JSON patch does not name stay: repeated members, escapes, digits, space.
+// Bytes that a JSON patch does not name stay.
 func TestPatchTouchesNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

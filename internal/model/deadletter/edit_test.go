@@ -51,7 +51,7 @@ func TestApplyPatch(t *testing.T) {
 	}
 }
 
-// Among members of one name readers take the last. An edit leaves one or none of them, never one that was hidden.
+// Among members of one name readers take the last. An edit leaves one or none, never a hidden one.
 func TestApplyToRepeatedMembers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ doc, patch, want string }{
@@ -87,7 +87,6 @@ func TestApplyKeepsEscapes(t *testing.T) {
 	}
 }
 
-// patched checks the result of a patch; "" means refused.
 func patched(t *testing.T, doc, patch, want string) {
 	t.Helper()
 	e := deadletter.Edit{Patch: []byte(patch)}

@@ -14,27 +14,24 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventGroupNew   EventKind = "group.new"        // its first failure
-	EventRegression EventKind = "group.regression" // it was resolved and has failed since
-	EventBurst      EventKind = "group.burst"      // it fails much more often than usual
-	EventGroupState EventKind = "group.state"      // an operator, or a bound of ignoring, changed its state
-	EventRedrive    EventKind = "redrive.state"    // a redrive entered a state, a draft included
-	EventReplay     EventKind = "replay.state"     // a replay of a topic entered a state, a draft included
-	EventLost       EventKind = "source.lost"      // a source cannot be read
-	EventFound      EventKind = "source.found"     // a source that was lost is read again
-	EventRetrying   EventKind = "letter.retrying"  // a policy is about to send letters back
-	EventRetried    EventKind = "letter.retried"   // a policy has sent letters back, or failed to
-	EventDiscarded  EventKind = "letter.discarded" // a policy or an operator has discarded letters
-	// An outage of a route of the engine.
+	EventGroupNew     EventKind = "group.new"
+	EventRegression   EventKind = "group.regression"
+	EventBurst        EventKind = "group.burst"
+	EventGroupState   EventKind = "group.state"
+	EventRedrive      EventKind = "redrive.state"
+	EventReplay       EventKind = "replay.state"
+	EventLost         EventKind = "source.lost"
+	EventFound        EventKind = "source.found"
+	EventRetrying     EventKind = "letter.retrying"
+	EventRetried      EventKind = "letter.retried"
+	EventDiscarded    EventKind = "letter.discarded"
 	EventOutageOpened EventKind = "outage.opened"
 	EventOutageClosed EventKind = "outage.closed"
-	// A pause of an operator began or was changed, and ended.
-	EventPauseBegun EventKind = "pause.begun"
-	EventPauseEnded EventKind = "pause.ended"
-	// Times of a schedule for which tasks were submitted, and those for which there is no task.
-	EventFired  EventKind = "schedule.fired"
-	EventMissed EventKind = "schedule.missed"
-	// A step begins to wait for an approval; a decision or an expiry ends the wait.
+	EventPauseBegun   EventKind = "pause.begun"
+	EventPauseEnded   EventKind = "pause.ended"
+	EventFired        EventKind = "schedule.fired"
+	EventMissed       EventKind = "schedule.missed"
+	// A decision or an expiry ends the wait for an approval.
 	EventApprovalRequested EventKind = "approval.requested"
 	EventApprovalDecided   EventKind = "approval.decided"
 )
@@ -51,60 +48,52 @@ const (
 	RetryFailed = "failed"
 )
 
-// The bounds of events of letters: the number of letters named, and the bytes of message IDs and origins.
+// The bounds of events of letters: letters named, and bytes of IDs and origins.
 const (
 	MaxEventLetters = 10
 	MaxEventID      = 128
 	MaxEventOrigin  = 255
 )
 
-// MaxCause bounds the cause of an event, in bytes.
+// MaxCause is in bytes.
 const MaxCause = 500
 
-// Event reports a change in the inbox. It is small, because notifications carry it to other nodes. Its JSON names
-// are stored.
+// Event reports a change in the inbox. It is small, because notifications carry it to other nodes. Its JSON names are
+// stored.
 type Event struct {
 	ID        task.ID      `json:"-"` // zero if it is not stored
 	Kind      EventKind    `json:"kind"`
 	Namespace string       `json:"namespace"`
 	At        task.Instant `json:"at"`
-	// Object is the ID of the group, redrive or replay, or the name of the source, also for letters.
+	// Object is the ID of the group, redrive or replay, or the name of the source.
 	Object string `json:"object"`
-	// From and To are states of the group, the redrive or the replay; From is "" for a new one.
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
-	// Cause is an act, the reason of a halt, or why a source cannot be read or a replay failed; cut to MaxCause.
+	From   string `json:"from,omitempty"`
+	To     string `json:"to,omitempty"`
+	// Cause is an act, or the reason of a halt, loss or failure; cut to MaxCause.
 	Cause string `json:"cause,omitempty"`
 
-	// of a group
-
 	Title    string  `json:"title,omitempty"`
-	Where    string  `json:"where,omitempty"` // handler or source
+	Where    string  `json:"where,omitempty"`
 	Failures int64   `json:"failures,omitempty"`
 	Hour     int64   `json:"hour,omitempty"`  // of a burst: failures of the current clock hour
-	Usual    float64 `json:"usual,omitempty"` // of a burst: mean number in an hour of the day before
-
-	// of a redrive
+	Usual    float64 `json:"usual,omitempty"` // of a burst: hourly mean of the day before
 
 	Total   int `json:"total,omitempty"`
-	Decided int `json:"decided,omitempty"` // items that have a result
+	Decided int `json:"decided,omitempty"`
 	Wave    int `json:"wave,omitempty"`
-	// Counts are set when no wave is under way, because they read every item; nil: unknown.
+	// Counts read every item, so they are nil during a wave.
 	Counts *model.ItemCounts `json:"counts,omitempty"`
 
 	Replay *ReplayNews `json:"replay,omitempty"`
-	// Outage: Object is its UUID, Where the handler.
 	Outage *OutageNews `json:"outage,omitempty"`
-	// Pause: Object is its target in words, Cause the reason.
+	// Object is the pause's target in words, Cause the reason.
 	Pause *PauseNews `json:"pause,omitempty"`
-	// Approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the reason of
-	// the decision, and To how it ended, such as task.DecisionApproved.
+	// Object is the UUID of the approval's step, Where the step's name, Title the question, Cause the reason, To the
+	// end.
 	Approval *ApprovalNews `json:"approval,omitempty"`
-	// Schedule: Object is its name, Total the number of times, Cause why they are missed.
 	Schedule *ScheduleNews `json:"schedule,omitempty"`
-	// First are letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, Cause
-	// the reason or error of the first.
-	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
+	// Total is the number of letters, Where their origin, Title the DiscardKind, Cause the first reason or error.
+	First []EventLetter `json:"first,omitempty"`
 }
 
 // OutageNews is the outage of an event.
@@ -123,7 +112,7 @@ type PauseNews struct {
 	Name         string       `json:"name,omitempty"`
 	Capabilities []string     `json:"capabilities,omitempty"`
 	By           string       `json:"by"`
-	At           task.Instant `json:"at"` // when it began
+	At           task.Instant `json:"at"`
 	Until        task.Instant `json:"until,omitempty"`
 	EndedBy      string       `json:"ended_by,omitempty"`
 }
@@ -138,11 +127,11 @@ type ApprovalNews struct {
 
 // ScheduleNews reports times of a schedule, with or without tasks.
 type ScheduleNews struct {
-	Kind   string       `json:"kind,omitempty"`   // of a firing
-	Reason string       `json:"reason,omitempty"` // of missed times
+	Kind   string       `json:"kind,omitempty"`
+	Reason string       `json:"reason,omitempty"`
 	First  task.Instant `json:"first"`
 	Last   task.Instant `json:"last"`
-	Tasks  []string     `json:"tasks,omitempty"` // up to MaxEventLetters of them
+	Tasks  []string     `json:"tasks,omitempty"`
 }
 
 // ReplayNews is the replay of an event.
@@ -150,14 +139,14 @@ type ReplayNews struct {
 	Source string             `json:"source"`
 	Topic  string             `json:"topic"`
 	Into   ReplayInto         `json:"into"`
-	Left   int64              `json:"left"` // offsets to be read
+	Left   int64              `json:"left"`
 	Counts model.ReplayCounts `json:"counts"`
 }
 
 // EventLetter is a letter in an event.
 type EventLetter struct {
 	ID        string `json:"id"`
-	MessageID string `json:"message_id,omitempty"` // cut to MaxEventID
+	MessageID string `json:"message_id,omitempty"`
 }
 
 const maxEventTitle = 300
@@ -169,7 +158,7 @@ func GroupHappened(kind EventKind, g *Group, from model.GroupState, cause string
 		Where: g.Print.Where, Failures: g.Failures}
 }
 
-// RedriveHappened returns the event of a redrive entering a state. counts may be nil.
+// RedriveHappened reports a redrive's new state. counts may be nil.
 func RedriveHappened(r *Redrive, from model.RedriveState, counts *model.ItemCounts, now task.Instant) Event {
 	e := Event{Kind: EventRedrive, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Halt, MaxCause), Total: r.Total, Decided: r.Behind, Wave: r.Wave,
@@ -180,14 +169,14 @@ func RedriveHappened(r *Redrive, from model.RedriveState, counts *model.ItemCoun
 	return e
 }
 
-// ReplayHappened returns the event of a replay entering a state.
+// ReplayHappened reports a replay's new state.
 func ReplayHappened(r *Replay, from model.ReplayState, now task.Instant) Event {
 	return Event{Kind: EventReplay, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Progress.Why, MaxCause), Replay: &ReplayNews{Source: r.Source,
 			Topic: r.Spec.Topic, Into: r.Spec.Into, Left: r.Left(), Counts: r.Progress.Counts}}
 }
 
-// OutageHappened returns the event of an outage that was opened or closed.
+// OutageHappened reports an opened or closed outage.
 func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
 	cause := o.Why()
 	if kind == EventOutageClosed {
@@ -199,7 +188,7 @@ func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
 			OpenedAt: o.OpenedAt, Probes: o.Probes, Spared: o.Spared, ClosedBy: o.ClosedBy}}
 }
 
-// PauseHappened returns the event of a pause that began, changed or ended.
+// PauseHappened reports a begun, changed or ended pause.
 func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
 	cause := p.Reason
 	if kind == EventPauseEnded {
@@ -210,7 +199,7 @@ func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
 			Capabilities: task.SplitCapabilities(p.Capabilities), By: p.Actor, At: p.At, Until: p.Until, EndedBy: p.EndedBy}}
 }
 
-// ApprovalHappened returns the event of an approval that begins or ends.
+// ApprovalHappened reports an approval that begins or ends.
 func ApprovalHappened(w *task.StepWait, text string, now task.Instant) Event {
 	return Event{Kind: EventApprovalRequested, Namespace: w.Namespace, At: now, Object: w.Step.String(),
 		Where: w.StepName,
@@ -218,13 +207,13 @@ func ApprovalHappened(w *task.StepWait, text string, now task.Instant) Event {
 			Until: w.Until}}
 }
 
-// Answered turns the event of an approval into the event of its end.
+// Answered returns the event of an approval's end.
 func (e Event) Answered(result, by, reason string) Event {
 	e.Kind, e.To, e.Cause, e.Approval.By = EventApprovalDecided, result, failure.Cut(reason, MaxCause), by
 	return e
 }
 
-// ScheduleHappened returns the event of times of a schedule.
+// ScheduleHappened reports times of a schedule.
 func ScheduleHappened(kind EventKind, namespace, name, cause string, times int, news ScheduleNews,
 	now task.Instant,
 ) Event {
@@ -232,7 +221,7 @@ func ScheduleHappened(kind EventKind, namespace, name, cause string, times int, 
 		Total: times, Schedule: &news}
 }
 
-// SourceHappened returns the event of a source that was lost for cause, or found again ("").
+// SourceHappened reports a source that was lost for cause, or found again ("").
 func SourceHappened(s *Source, cause string, now task.Instant) Event {
 	e := Event{Kind: EventFound, Namespace: s.Namespace, At: now, Object: s.Name}
 	if cause != "" {
@@ -242,12 +231,11 @@ func SourceHappened(s *Source, cause string, now task.Instant) Event {
 }
 
 const (
-	// newsAge bounds the age of a failure that makes its group news, which excludes groups of an older database.
+	// newsAge excludes groups of an older database from the news.
 	newsAge = time.Hour
 	// A burst has at least burstLeast failures in a clock hour, and burstFactor times the usual number.
 	burstLeast, burstFactor = 50, 10
-	// burstDay is the period of the usual mean, and burstPause the least time between two bursts.
-	burstDay, burstPause = 24 * time.Hour, 6 * time.Hour
+	burstDay, burstPause    = 24 * time.Hour, 6 * time.Hour
 )
 
 // First reports the first failure of a group once, unless it is older than newsAge or the group is merged.
@@ -259,7 +247,7 @@ func (g *Group) First(d Delta, now task.Instant) bool {
 	return g.MergedInto == 0 && d.At >= now.Add(-newsAge)
 }
 
-// MayBurst reports whether Burst could find a burst, without the hourly counts.
+// MayBurst is false if Burst cannot find a burst; it needs no hourly counts.
 func (g *Group) MayBurst(now task.Instant) bool {
 	return g.Failures >= burstLeast && g.MergedInto == 0 && (g.State == model.GroupOpen ||
 		g.State == model.GroupAcknowledged) &&
@@ -267,8 +255,8 @@ func (g *Group) MayBurst(now task.Instant) bool {
 }
 
 // Burst records and reports a burst: 50 failures or more in this clock hour, and at least ten times the hourly mean
-// of the previous day or since the first failure. A group has one burst in six hours at most; a resolved, ignored
-// or merged group, or one younger than an hour, has none.
+// of the previous day or since the first failure. A group has at most one in six hours, and none if resolved,
+// ignored, merged, or younger than an hour.
 func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64, burst bool) {
 	if !g.MayBurst(now) {
 		return 0, 0, false
@@ -292,7 +280,7 @@ func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64
 	return hour, usual, true
 }
 
-// SystemNamespace is the namespace of the tasks that deliver events.
+// SystemNamespace has the tasks that deliver events.
 const SystemNamespace = "tasker-system"
 
 // HookTypes are the event types that webhooks can receive.
@@ -300,16 +288,16 @@ var HookTypes = append(slices.Clone(DefaultHookTypes), string(EventRetrying), st
 	string(EventDiscarded), string(EventPauseBegun), string(EventPauseEnded), string(EventFired), string(EventMissed),
 	string(EventApprovalDecided))
 
-// DefaultHookTypes are those of a webhook that names none. Events of letters and schedules are many, and those of
-// pauses report acts of operators, so a webhook must name them.
+// DefaultHookTypes are those of a webhook that names none, without letters and schedules, which are many, and pauses,
+// which are acts of operators.
 var DefaultHookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
 	hookReplayFailed, string(EventLost), string(EventOutageOpened), string(EventOutageClosed),
 	string(EventApprovalRequested)}
 
 const hookHalted, hookReplayFailed = "redrive.halted", "replay.failed"
 
-// Hook returns the type under which webhooks receive the event, "" for none. Events of SystemNamespace have none: a
-// failed delivery must not cause another delivery.
+// Hook returns the event's type for webhooks, "" for none. Events of SystemNamespace have none: a failed delivery
+// must not cause another delivery.
 func (e *Event) Hook() string {
 	hook := string(e.Kind)
 	switch {

@@ -42,7 +42,7 @@ func TestGroupBurst(t *testing.T) {
 	t.Parallel()
 	begin := now - now%hour
 	at := begin + hour/2
-	// steady returns n failures in each hour from first hours ago to the previous hour.
+	// steady fails n times in each hour from first hours ago to the previous one.
 	steady := func(first, n int) (list []deadletter.Hour) {
 		for i := first; i > 0; i-- {
 			list = append(list, deadletter.Hour{At: begin - task.Instant(i)*hour, Failures: int64(n)})

@@ -11,14 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Explanation says in sentences how a letter or a redrive came to its state, and what changes it.
+// Explanation says in sentences how a letter or a redrive came to its state.
 type Explanation struct {
-	Summary string   // one sentence
-	Why     []string // what led to it, the most important first
-	Next    string   // what would change the state, automatically or by an operator
+	Summary string
+	Why     []string
+	Next    string
 }
 
-// maxQuoted bounds a quoted error message, in bytes.
 const maxQuoted = 200
 
 // ExplainLetter explains a letter. s is nil for a removed source, p for an origin without a policy.
@@ -82,7 +81,7 @@ func (e *Explanation) open(l *Letter, s *Source, p *Policy) {
 	e.Next = "Fix the cause, then send it back: " + send + ". Or give it up: tasker letter discard " + l.ID.String() + "."
 }
 
-// ExplainRedrive explains a redrive whose Counts are filled in.
+// ExplainRedrive needs the Counts of r.
 func ExplainRedrive(r *Redrive) Explanation {
 	e := Explanation{}
 	if r.State != model.RedriveDraft {

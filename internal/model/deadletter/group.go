@@ -18,12 +18,10 @@ import (
 // GroupID follows from namespace and fingerprint alone, so every process computes the same ID. 0 is none.
 type GroupID int64
 
-// Ignore bounds how long a group is ignored. The first bound reached opens the group; zero fields set none.
+// Ignore bounds how long a group is ignored. The first bound opens the group; zero fields set none.
 type Ignore struct {
-	Until task.Instant
-	// Count is a number of failures since the group was ignored.
-	Count int64
-	// PerHour is a number of failures within one clock hour.
+	Until   task.Instant
+	Count   int64
 	PerHour int64
 }
 
@@ -34,39 +32,38 @@ type Group struct {
 	Print     failure.Print
 	Title     string
 
-	State      model.GroupState
-	StateAt    task.Instant
-	ResolvedIn string // the version that should have the fix
-	Ignore     Ignore
-	// IgnoredFrom is the number of failures when it was ignored.
+	State       model.GroupState
+	StateAt     task.Instant
+	ResolvedIn  string
+	Ignore      Ignore
 	IgnoredFrom int64
-	Regression  bool // it was resolved and has failed since
+	Regression  bool
 	Regressions int
-	ResolvedAt  task.Instant // last time
-	// OpenFor is the total unresolved time in microseconds, Resolutions the number of resolutions.
+	ResolvedAt  task.Instant
+	// OpenFor is the total unresolved time in microseconds.
 	OpenFor     int64
 	Resolutions int
-	OpenedAt    task.Instant // last time
+	OpenedAt    task.Instant
 
 	Owner   string
-	Runbook string // URL
+	Runbook string
 	DueAt   task.Instant
 	// MergedInto is the group that counts this one's failures as its own; 0: none.
 	MergedInto GroupID
-	// Before is the group that the previous version of the rules gives; 0: none. A new group inherits its
-	// decisions. It is not stored.
+	// Before is the group by the previous version of the rules; 0: none. A new group inherits its decisions. It is
+	// not stored.
 	Before GroupID
 
 	ToldAt  task.Instant // when its first failure was reported; 0: not yet
-	BurstAt task.Instant // of the last burst
+	BurstAt task.Instant
 
 	FirstAt, LastAt task.Instant
-	Failures        int64 // in all
-	// Shown are the failures of the groups merged into it. They are not in its row: set them before a decision
-	// about a group that is ignored up to a count.
+	Failures        int64
+	// Shown are the failures of groups merged into it. They are not in its row: set them before a decision about a
+	// group that is ignored up to a count.
 	Shown       int64
-	OpenLetters int64 // open or scheduled now
-	OpenCases   int64 // pending now
+	OpenLetters int64
+	OpenCases   int64
 
 	Notes   int
 	Version int64
@@ -78,14 +75,14 @@ type Note struct {
 	No     int
 	At     task.Instant
 	Author string
-	Key    string // name of the API key
+	Key    string
 	Kind   string // note, or an act: acknowledge, resolve, merge and so on
 	Text   string
 }
 
 // Hour counts the failures of one clock hour.
 type Hour struct {
-	At       task.Instant // its beginning
+	At       task.Instant
 	Failures int64
 }
 
@@ -95,7 +92,7 @@ type Resolutions struct {
 	OpenFor int64
 }
 
-// Mean is the mean time to resolve; 0 without resolutions.
+// Mean is 0 without resolutions.
 func (r Resolutions) Mean() time.Duration {
 	if r.Times == 0 {
 		return 0
@@ -103,19 +100,19 @@ func (r Resolutions) Mean() time.Duration {
 	return time.Duration(r.OpenFor/r.Times) * time.Microsecond
 }
 
-// Delta is a change of the counts of a group. Transactions add deltas, which never conflict; a loop sums them.
+// Delta is a change of a group's counts. Transactions add deltas, which never conflict; a loop sums them.
 type Delta struct {
 	Group       GroupID
 	Failures    int64
 	OpenLetters int64
 	OpenCases   int64
-	At          task.Instant // of the latest failure
+	At          task.Instant
 }
 
-// GroupOf returns the group of a fingerprint in a namespace; it is the same in every process.
+// GroupOf is the same in every process.
 func GroupOf(namespace string, p failure.Print) GroupID { return groupOfKey(namespace, p.Key()) }
 
-// GroupBefore returns the group of a fingerprint by the previous version of the rules; 0: the same group.
+// GroupBefore is the group by the previous version of the rules; 0: the same group.
 func GroupBefore(namespace string, p failure.Print) GroupID {
 	if p.Before == "" {
 		return 0
@@ -132,10 +129,9 @@ func groupOfKey(namespace, key string) GroupID {
 	h.Write([]byte(key))
 	var sum [sha256.Size]byte
 	id := GroupID(binary.BigEndian.Uint64(h.Sum(sum[:0])) >> 1)
-	return max(id, 1) // 0 is no group
+	return max(id, 1)
 }
 
-// String returns 16 hexadecimal digits.
 func (id GroupID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
 
 // ParseGroupID reads the form of GroupID.String: 16 lower-case hexadecimal digits, not all 0.
@@ -148,11 +144,10 @@ func ParseGroupID(s string) (GroupID, error) {
 		bounded(s))
 }
 
-// bounded shortens a text for an error message.
 func bounded(s string) string { return failure.Cut(s[:min(len(s), 200)], 64) }
 
-// PrintOfCase returns the fingerprint of the latest occurrence of a case: of the failure that blocks its task, else
-// of the reason. handler belongs to the failed step, template names the task's; unknown values are "".
+// PrintOfCase returns the fingerprint of a case's latest occurrence: of the failure that blocks its task, else of the
+// reason. handler belongs to the failed step, template names the task's; unknown values are "".
 func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 	where := cmp.Or(handler, template)
 	if c.Fingerprint == "" && c.Message == "" {
@@ -161,7 +156,7 @@ func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 	return failure.PrintOfKind(c.Fingerprint, c.Message, stack, where)
 }
 
-// GroupOfCase returns a new, open group of a case. Its counts and version are 0.
+// GroupOfCase returns a new, open group with counts and version 0.
 func GroupOfCase(namespace string, c *task.Case, print failure.Print) *Group {
 	g := NewGroup(namespace, print, c.OccurredAt)
 	g.FirstAt, g.Version = c.OpenedAt, 0
@@ -203,7 +198,7 @@ func (t *Tally) Groups() []*Group {
 	return list
 }
 
-// Deltas returns the changes of counts that are not empty.
+// Deltas omits empty changes.
 func (t *Tally) Deltas() []Delta {
 	list := make([]Delta, 0, len(t.deltas))
 	for _, id := range slices.Sorted(maps.Keys(t.deltas)) {

@@ -53,7 +53,7 @@ func (g *Group) Resolve(version string, now task.Instant) error {
 	return nil
 }
 
-// IgnoreFor hides the group until one of the bounds is reached, or until an operator opens it.
+// IgnoreFor hides the group until a bound is reached or an operator opens it.
 func (g *Group) IgnoreFor(bounds Ignore, now task.Instant) error {
 	if err := g.move(model.GroupIgnored, now); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (g *Group) IgnoreFor(bounds Ignore, now task.Instant) error {
 	return nil
 }
 
-// Reopen opens a group that is acknowledged, ignored or resolved.
+// Reopen opens an acknowledged, ignored or resolved group.
 func (g *Group) Reopen(now task.Instant) error {
 	resolved := g.State == model.GroupResolved
 	if err := g.move(model.GroupOpen, now); err != nil {
@@ -80,13 +80,13 @@ type GroupEvent string
 // The events of groups.
 const (
 	NoEvent     GroupEvent = ""
-	Regressed   GroupEvent = "regression"   // it was resolved
-	IgnoreEnded GroupEvent = "ignore_ended" // an ignored group reached a bound
+	Regressed   GroupEvent = "regression"
+	IgnoreEnded GroupEvent = "ignore_ended"
 )
 
-// Failed applies failures, which g.Failures already includes; hour counts those of the current clock hour. It opens
-// a resolved group if a failure is later than the resolution, and an ignored group at its bound. A merged group has
-// no event: call Failed on the group that shows it, too.
+// Failed applies failures, which g.Failures already includes; hour counts those of the current clock hour. It opens a
+// resolved group if a failure is later than the resolution, and an ignored group at its bound. A merged group has no
+// event: call Failed on the group that shows it, too.
 func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
 	if d.Failures <= 0 || g.MergedInto != 0 {
 		return NoEvent
@@ -108,7 +108,7 @@ func (g *Group) overrun(hour int64) bool {
 		g.Ignore.PerHour > 0 && hour >= g.Ignore.PerHour
 }
 
-// Elapsed opens an ignored group whose time is up, and reports whether it did.
+// Elapsed opens an ignored group whose time is up.
 func (g *Group) Elapsed(now task.Instant) GroupEvent {
 	if g.State != model.GroupIgnored || g.Ignore.Until == 0 || now < g.Ignore.Until || g.Reopen(now) != nil {
 		return NoEvent
@@ -119,7 +119,7 @@ func (g *Group) Elapsed(now task.Instant) GroupEvent {
 // Assignment sets owner, runbook and due time of a group; nil fields stay.
 type Assignment struct {
 	Owner   *string
-	Runbook *string       // URL; "" removes it
+	Runbook *string
 	DueAt   *task.Instant // 0 removes it
 }
 
@@ -142,8 +142,8 @@ func set[T comparable](field, to *T) bool {
 	return true
 }
 
-// Merge makes into show this group, which itself shows members. Merges are flat: WrongState if this group shows
-// others or into is merged; Invalid if they are the same or in different namespaces.
+// Merge makes into show this group, which itself shows members. Merges are flat. WrongState: this group shows others
+// or into is merged. Invalid: they are the same or in different namespaces.
 func (g *Group) Merge(into *Group, members int) error {
 	if err := g.unmerged(); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (g *Group) ShowsNoMore(m *Group) {
 	}
 }
 
-// Unmerge undoes a merge. The group returns to the list in its previous state.
+// Unmerge returns the group to the list in its previous state.
 func (g *Group) Unmerge() error {
 	if g.MergedInto == 0 {
 		return task.Errorf(task.WrongState, "the group %s is not merged", g.ID)

@@ -163,7 +163,7 @@ func TestGroupIgnoresWhatItShows(t *testing.T) {
 		t.Errorf("with another one it is ignored from %d", g.IgnoredFrom)
 	}
 	g.ShowsNoMore(other)
-	g.Shown = 7 // 4 more
+	g.Shown = 7
 	if e := g.Failed(deadletter.Delta{Failures: 0, At: now + 1}, 0, now); e != deadletter.NoEvent {
 		t.Errorf("after 4 failures: %q", e)
 	}
@@ -242,7 +242,7 @@ func TestGroupID(t *testing.T) {
 	if id != deadletter.GroupOf("shop", p) || id <= 0 || id == deadletter.GroupOf("sho", p) {
 		t.Errorf("the ID is %d", id)
 	}
-	// It is stored and must never change.
+	// The stored form must never change.
 	if id.String() != "2337e3ea693a3a76" {
 		t.Errorf("the ID is %s", id)
 	}

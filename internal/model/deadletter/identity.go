@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// identityBytes is the length of a hash in an identity.
 const identityBytes = 16
 
 // Identify identifies a delivery within a source by 33 ASCII characters: p and the hash of the broker's position,
@@ -64,8 +63,8 @@ func digest(parts ...[]byte) string {
 
 const maxEventType = 255
 
-// EventType returns the header event_type or ce_type, else the member event_type of a JSON payload, else "". It is
-// cut to 255 bytes.
+// EventType returns the header event_type or ce_type, else the member event_type of a JSON payload, else "", cut to
+// 255 bytes.
 func EventType(c Content) string {
 	for _, h := range c.Headers {
 		if (h.Name == "event_type" || h.Name == "ce_type") && len(h.Value) > 0 {
@@ -82,29 +81,26 @@ func EventType(c Content) string {
 	return failure.Cut(event.Type, maxEventType)
 }
 
-// canonicalJSON writes valid JSON in one form for equal values: no white space, members sorted by name, strings
-// with as few escapes as possible, numbers as digits without zeros at either end and a power of ten. It recurses up
-// to task.MaxDepth. Every captured message passes through it, and package json would take several times as long.
+// canonicalJSON writes valid JSON in one form for equal values: no white space, sorted members, few escapes, numbers
+// as digits without zeros at either end and a power of ten. It recurses up to task.MaxDepth. Every captured message
+// passes through it; package json is several times as slow.
 func canonicalJSON(doc []byte) []byte {
 	c := canonicaliser{in: doc, out: make([]byte, 0, len(doc)+16)}
 	c.value()
 	return c.out
 }
 
-// canonicaliser rewrites a valid document in one pass.
 type canonicaliser struct {
 	in  []byte
 	at  int
 	out []byte
 	// exact keeps halves of surrogate pairs apart. canonicalJSON does not: its hashes are stored, so its output
 	// cannot change.
-	exact bool
-	// spans are the members of the open objects; sorted is a buffer for one of them.
+	exact  bool
 	spans  []span
 	sorted []byte
 }
 
-// span is a member in the output; colon is the end of its name.
 type span struct{ from, colon, to int }
 
 func (c *canonicaliser) space() {
@@ -118,7 +114,6 @@ func (c *canonicaliser) space() {
 	}
 }
 
-// next skips white space, and consumes b if it is next.
 func (c *canonicaliser) next(b byte) bool {
 	c.space()
 	if c.at < len(c.in) && c.in[c.at] == b {
@@ -157,7 +152,7 @@ func (c *canonicaliser) array() {
 	c.out = append(c.out, ']')
 }
 
-// object sorts the members unless they are sorted: most programs always write the same order.
+// object sorts the members only if necessary: most programs always write the same order.
 func (c *canonicaliser) object() {
 	c.at++
 	c.out = append(c.out, '{')
@@ -248,7 +243,7 @@ func (c *canonicaliser) escape() rune {
 }
 
 func (c *canonicaliser) unit() rune {
-	n, _ := strconv.ParseUint(string(c.in[c.at:c.at+4]), 16, 32) // the document is valid
+	n, _ := strconv.ParseUint(string(c.in[c.at:c.at+4]), 16, 32)
 	c.at += 4
 	return rune(n)
 }
@@ -285,7 +280,6 @@ func appendNumber(out, raw []byte) []byte {
 		out = append(out, fraction...)
 	}
 	end := len(out)
-	// Trailing zeros belong to the power.
 	for end > first && out[end-1] == '0' {
 		end--
 	}
@@ -301,7 +295,7 @@ func appendPower(out, power []byte, shift int64) []byte {
 		return strconv.AppendInt(out, shift, 10)
 	}
 	if len(power) <= 15 {
-		n, _ := strconv.ParseInt(string(power), 10, 64) // the document is valid
+		n, _ := strconv.ParseInt(string(power), 10, 64)
 		return strconv.AppendInt(out, n+shift, 10)
 	}
 	n, _ := new(big.Int).SetString(string(power), 10)

@@ -10,30 +10,27 @@ import (
 
 // Intake turns a source's messages into tasks instead of letters. Its texts are values: see ParseValue.
 type Intake struct {
-	// TaskType names a handler, Template a template. Exactly one is given.
 	TaskType        string `json:"task_type,omitempty"`
 	Template        string `json:"template,omitempty"`
 	TemplateVersion string `json:"template_version,omitempty"` // a constant; "" is the newest
-	// Priority is a level's name or number; a message without one gets the default. The constants MinPriority and
-	// MaxPriority clamp the level.
+	// Priority is a level's name or number; "" in a message is the default. The constants MinPriority and MaxPriority
+	// clamp it.
 	Priority    string `json:"priority,omitempty"`
 	MinPriority string `json:"min_priority,omitempty"`
 	MaxPriority string `json:"max_priority,omitempty"`
-	// IdempotencyKey makes messages with the same key one task. The default is the identity on the broker.
+	// IdempotencyKey makes one task of equal messages. The default is the identity on the broker.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	// OrderingKey runs tasks of messages with the same key one at a time, in message order. Messages without it
-	// have no order.
-	OrderingKey   string `json:"ordering_key,omitempty"`
-	CorrelationID string `json:"correlation_id,omitempty"`
+	OrderingKey    string `json:"ordering_key,omitempty"`
+	CorrelationID  string `json:"correlation_id,omitempty"`
 	// Delay postpones the task: a constant duration such as 30s, or seconds in the message.
 	Delay string      `json:"delay,omitempty"`
-	Input IntakeInput `json:"input,omitempty"` // "" is InputPayload
+	Input IntakeInput `json:"input,omitempty"`
 	// MaxRetries and Timeout need TaskType; nil and 0 take the defaults of the priority.
 	MaxRetries *int          `json:"max_retries,omitempty"`
 	Timeout    time.Duration `json:"timeout,omitempty"`
 	Tags       []string      `json:"tags,omitempty"`
-	// WriteFailures is a queue of the source's broker that gets a message for each task that fails permanently; ""
-	// is none.
+	// WriteFailures is a queue of the source's broker for a message about each task that fails permanently; "" is
+	// none.
 	WriteFailures string `json:"write_failures,omitempty"`
 }
 
@@ -42,7 +39,7 @@ type IntakeInput string
 
 // The inputs.
 const (
-	InputPayload IntakeInput = "payload" // the payload, which must be JSON
+	InputPayload IntakeInput = "payload"
 	InputMessage IntakeInput = "message" // a JSON object with the payload, of any form, and the rest of the message
 )
 
@@ -54,8 +51,8 @@ const (
 	MaxIntakeRetries = 1000
 	MaxIntakeTimeout = task.MaxDelay
 	MaxIntakeTags    = 32
-	maxValue         = 1024 // bytes of a value
-	maxValueParts    = 32   // parts of a JSON pointer
+	maxValue         = 1024
+	maxValueParts    = 32
 )
 
 // ValueFrom is the origin of a value.
@@ -64,8 +61,8 @@ type ValueFrom string
 // Where values come from.
 const (
 	FromNowhere ValueFrom = ""
-	FromText    ValueFrom = "text"    // the text itself
-	FromPayload ValueFrom = "payload" // at a JSON pointer
+	FromText    ValueFrom = "text"
+	FromPayload ValueFrom = "payload"
 	FromHeader  ValueFrom = "header"
 	FromMessage ValueFrom = "message" // a field of the message: id, key or queue
 )
@@ -73,12 +70,11 @@ const (
 // Value is a parsed value of an intake.
 type Value struct {
 	From ValueFrom
-	Text string // constant, pointer or name
+	Text string
 }
 
-// ParseValue reads a value. A text that begins with "/" is a JSON pointer into the payload, header:NAME is a
-// header, and message:id, message:key and message:queue are fields of the message. Other texts are constants. fault
-// is "" for none.
+// ParseValue reads a value: /... is a JSON pointer into the payload, header:NAME a header, and message:id,
+// message:key and message:queue are fields of the message. Other texts are constants. fault is "" for none.
 func ParseValue(s string) (v Value, fault string) {
 	if fault := task.TextFault(s, maxValue); fault != "" {
 		return Value{}, fault
@@ -118,7 +114,7 @@ func (in *Intake) Values() []Value {
 	var values []Value
 	for _, text := range []string{in.TaskType, in.Template, in.Priority, in.IdempotencyKey, in.OrderingKey,
 		in.CorrelationID, in.Delay} {
-		v, _ := ParseValue(text) // validate reports faults
+		v, _ := ParseValue(text)
 		values = append(values, v)
 	}
 	return values
@@ -158,7 +154,6 @@ func (in *Intake) validate(s *Source, p *problems) {
 		"is the queue of the source: failures would become tasks again")
 }
 
-// limit bounds a constant, in bytes.
 func (p *problems) value(at, s string, limit int) {
 	v, fault := ParseValue(s)
 	if fault == "" && v.From == FromText {

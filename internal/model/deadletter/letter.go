@@ -14,12 +14,12 @@ type Header struct {
 
 // Content is the original or the edited form of a letter, as it is sent back.
 type Content struct {
-	Key     []byte // nil: none
+	Key     []byte
 	Headers []Header
 	Payload []byte
 }
 
-// Size returns the bytes of key, headers and payload.
+// Size counts key, headers and payload.
 func (c *Content) Size() int {
 	n := len(c.Key) + len(c.Payload)
 	for _, h := range c.Headers {
@@ -32,72 +32,62 @@ func (c *Content) Size() int {
 type Letter struct {
 	ID        task.ID
 	Namespace string
-	// Source is the name of its source, unique in the namespace.
-	Source string
-	// Origin is the queue or topic from which the consumer took it, and the default destination of a redrive.
+	Source    string
+	// Origin is the queue or topic of the consumer, and the default destination of a redrive.
 	Origin string
 	// Format is the convention in which the message reported its failure; "raw" for an unknown one.
-	Format string
-	// Position identifies the message on its broker; "" if the broker has none.
-	Position string
-	// MessageID is the sender's identifier of the message; "" for none.
+	Format    string
+	Position  string
 	MessageID string
-	// EventType is the type of the event in the message, "" for none. See EventType.
 	EventType string
-	// Identity recognises a repeated delivery: that of the latest death brought by the letter's own source. It is
-	// unique in a source. See Identify, and Alias for its other deaths.
+	// Identity recognises a repeated delivery: that of the latest death from the letter's own source, in which it is
+	// unique. See Identify, and Alias for other deaths.
 	Identity string
 	// Canonical is the hash of the content, which recognises a returned message without headers.
 	Canonical string
 
 	State   model.LetterState
-	StateAt task.Instant // when it entered the state
-	Due     task.Instant // of a scheduled letter
-	Reason  string       // why it was discarded, or left to an operator; "" otherwise
-	Redrive task.ID      // the current or last redrive; zero for none
-	PurgeAt task.Instant // when it will be deleted; 0: never
+	StateAt task.Instant
+	Due     task.Instant
+	Reason  string
+	Redrive task.ID
+	PurgeAt task.Instant
 
-	// Group is the group of its latest occurrence.
-	Group GroupID
-	// Failure and Handler describe the latest occurrence.
+	Group   GroupID
 	Failure failure.Report
-	Handler string // the consumer; "" if unknown
+	Handler string
 	Stack   string
-	// Details are further facts from the message of the latest occurrence.
 	Details []Detail
 
-	Occurrences int // times that it died
+	Occurrences int
 	Attempts    int // attempts of its consumers, in all
-	// Replays is the number of its last send that arrived or was abandoned: how often it was sent back.
+	// Replays is the number of its last send that arrived or was abandoned.
 	Replays int
 	// Lineage counts the sends of the letters that this one continues: see Link.
 	Lineage int
-	// Unknown: the last send, number Replays+1, may have arrived.
+	// Unknown means that the last send, number Replays+1, may have arrived.
 	Unknown bool
-	// Link is the letter that it continues or resembles; zero for none.
-	Link Link
+	Link    Link
 	// FailedSends counts failed sends by a policy since its last death or send.
 	FailedSends int
 	// Parked letters were sent back too often: bulk operations skip them by default.
 	Parked bool
 
-	FirstAt    task.Instant // first death, as the message says; else the capture
-	LastAt     task.Instant // when it died last
+	FirstAt    task.Instant // first death, by the message; else the capture
+	LastAt     task.Instant
 	CapturedAt task.Instant
 
 	Original Content
-	// Edited is sent instead of the original; nil for none.
-	Edited *Content
-	// Size is the payload in bytes. Cut: an early version kept only its beginning.
-	Size int
-	Cut  bool
-	// Undecoded says why the message could not be decoded; "" if it was.
+	Edited   *Content
+	// Size is the payload in bytes. Cut means that an early version kept only its beginning.
+	Size      int
+	Cut       bool
 	Undecoded string
 
-	Version int64 // incremented by every change
+	Version int64
 }
 
-// Detail is a further fact about a failure: a header, a member of its envelope.
+// Detail is a further fact about a failure.
 type Detail struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -116,11 +106,11 @@ type LinkKind string
 
 // The kinds of links. A link never merges letters.
 const (
-	// LinkHeader: the message copies the headers of a send of the letter, but is not that send.
+	// LinkHeader is a message with the headers of a send of the letter that is not that send.
 	LinkHeader LinkKind = "copied_header"
-	// LinkID: a message of the source with the same ID.
+	// LinkID is a message of the source with the same ID.
 	LinkID LinkKind = "same_id"
-	// LinkContent: a send of the letter was unconfirmed, and an equal message died meanwhile.
+	// LinkContent is an equal message that died while a send of the letter was unconfirmed.
 	LinkContent LinkKind = "same_content"
 )
 
@@ -130,14 +120,14 @@ type Link struct {
 	Letter task.ID
 }
 
-// Sends counts all known sends of the message; bounds on replays use it.
+// Sends counts all known sends of the message, for bounds on replays.
 func (l *Letter) Sends() int { return l.Replays + l.Lineage }
 
 // Alias is a further identity of a letter: of an earlier death, or from another source. It lasts as long as the
 // letter, because a broker may redeliver a message much later.
 type Alias struct {
 	Namespace string
-	Source    string // whose deliveries have the identity
+	Source    string
 	Identity  string
 	Letter    task.ID
 }
@@ -145,7 +135,7 @@ type Alias struct {
 // Occurrence is one death of a letter.
 type Occurrence struct {
 	Letter   task.ID
-	No       int // from 1
+	No       int
 	At       task.Instant
 	Group    GroupID
 	Failure  failure.Report
@@ -155,22 +145,20 @@ type Occurrence struct {
 	Origin   string
 	Position string
 	Attempts int
-	Redrive  task.ID // the redrive after which it came back; zero for none
-	// Payload is the dead payload if it differs from the sent one.
-	Payload []byte
+	Redrive  task.ID
+	Payload  []byte
 }
 
-// Oversized is a message that stays on its broker, because it exceeds the limit of a letter.
+// Oversized is a message beyond the limit of a letter, which stays on its broker.
 type Oversized struct {
 	// Position identifies it within its source: the broker's position, or a hash.
 	Position string
-	Bytes    int // of key, headers and payload
-	// Partition and Offset locate it in a log, whose reader skips it; Offset is -1 on a broker without a log.
+	Bytes    int
+	// Partition and Offset locate it in a log, whose reader skips it; Offset is -1 without a log.
 	Partition int32
 	Offset    int64
-	// Deliveries counts earlier ones if the broker drops what was delivered too often; else 0. It is not stored.
-	Deliveries int
-	// FirstAt and SeenAt are its first and last delivery.
+	// Deliveries counts earlier ones if the broker drops messages after too many; else 0. It is not stored.
+	Deliveries      int
 	FirstAt, SeenAt task.Instant
 }
 

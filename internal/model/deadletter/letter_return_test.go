@@ -128,7 +128,7 @@ func TestLetterSupersedes(t *testing.T) {
 	if l.Supersede(); l.Replays != 2 {
 		t.Errorf("superseded twice: %+v", l)
 	}
-	// The abandoned send may still die, and the new send of the letter continues.
+	// The abandoned send may still die, and the new send continues.
 	_ = l.Mark(redriveID, now)
 	if o := l.Return(deadletter.Occurrence{}, 2, 0, now); o.No != 2 || l.State != model.LetterRedriving || l.Replays != 2 {
 		t.Errorf("the earlier send died: %+v, %+v", o, l)

@@ -9,20 +9,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Retention is how long a letter is kept after it was sent back or discarded, and a replay after its end.
+// Retention applies to a letter after it was sent back or discarded, and to a replay after its end.
 const Retention = 30 * 24 * time.Hour
 
 const (
-	// RedriveRetention is how long a redrive and its items are kept after its end.
+	// RedriveRetention applies to a redrive and its items after its end.
 	RedriveRetention = 90 * 24 * time.Hour
-	// GroupRetention is how long a group without letters and cases, and its notes, are kept after its last failure.
+	// GroupRetention applies to a group without letters and cases after its last failure.
 	GroupRetention = 400 * 24 * time.Hour
 )
 
 // MaxReason bounds a reason, in bytes.
 const MaxReason = 2000
 
-// hints say how to proceed with a letter whose state refuses an act.
 var hints = map[model.LetterState]string{
 	model.LetterRedriving: "wait until it is sent, or until its send has failed",
 	model.LetterRedriven:  "it opens again if it comes back; restore it to send it once more",
@@ -35,7 +34,6 @@ func (l *Letter) refuse(act string) error {
 	return e
 }
 
-// act is the past participle for the refusal.
 func (l *Letter) move(to model.LetterState, now task.Instant, act string, from ...model.LetterState) error {
 	if !slices.Contains(from, l.State) || !l.State.Can(to) {
 		return l.refuse(act)
@@ -56,7 +54,7 @@ func (l *Letter) Schedule(due, now task.Instant) error {
 	return nil
 }
 
-// Unschedule leaves a scheduled letter to an operator, for the reason.
+// Unschedule leaves a scheduled letter to an operator.
 func (l *Letter) Unschedule(reason string, now task.Instant) error {
 	if err := l.move(model.LetterOpen, now, "taken from its schedule", model.LetterScheduled); err != nil {
 		return err
@@ -85,7 +83,7 @@ func (l *Letter) Sent(no int, now task.Instant, retention time.Duration) error {
 	return nil
 }
 
-// Unmark opens a marked letter after a failed send, for the reason. unknown: the send may have arrived.
+// Unmark opens a marked letter after a failed send. unknown means that the send may have arrived.
 func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
 	if err := l.move(model.LetterOpen, now, "taken from its redrive", model.LetterRedriving); err != nil {
 		return err
@@ -95,8 +93,8 @@ func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
 	return nil
 }
 
-// Apart returns a letter for the content of an unconfirmed send of this one: the death that seemed its return may
-// be that of an equal message.
+// Apart returns a letter for the content of an unconfirmed send of this one: the death that seemed its return may be
+// that of an equal message.
 func (l *Letter) Apart(id task.ID, s *Send, now task.Instant) *Letter {
 	n := *l
 	n.ID, n.Link, n.Lineage = id, Link{Kind: LinkContent, Letter: l.ID}, s.No+s.Lineage
@@ -116,11 +114,11 @@ func (l *Letter) Supersede() {
 	}
 }
 
-// Return records the death of send no: it opens the letter, and returns the occurrence with letter and number.
-// After maxReplays sends the letter is parked; 0 parks none.
+// Return records the death of send no: it opens the letter, and returns the occurrence with letter and number. After
+// maxReplays sends the letter is parked; 0 parks none.
 //
-// If the letter returns before its send is recorded, Return counts the send. After a return from an earlier send,
-// an open letter stays open and a marked one stays marked.
+// Before its send is recorded, Return counts the send. After a return from an earlier send, an open letter stays open
+// and a marked one stays marked.
 func (l *Letter) Return(o Occurrence, no, maxReplays int, now task.Instant) Occurrence {
 	if current := no > l.Replays; l.State != model.LetterRedriving || current {
 		if l.State == model.LetterRedriven || l.State == model.LetterRedriving || l.State == model.LetterDiscarded {
@@ -147,9 +145,9 @@ func (l *Letter) Return(o Occurrence, no, maxReplays int, now task.Instant) Occu
 	return o
 }
 
-// Identified records the identity of the delivery by which the letter returned, from any source of its namespace.
-// It returns the alias to store, so that deliveries of all deaths stay known; ok is false for none. The letter
-// keeps only identities of its own source, because a position is meaningful only in its queue.
+// Identified records the identity of the delivery by which the letter returned, from any source of its namespace. It
+// returns the alias to store, so that deliveries of all deaths stay known; ok is false for none. The letter keeps
+// only identities of its own source, because a position is meaningful only in its queue.
 func (l *Letter) Identified(source, identity string) (a Alias, ok bool) {
 	if source != l.Source {
 		return Alias{Namespace: l.Namespace, Source: source, Identity: identity, Letter: l.ID}, true
@@ -159,7 +157,7 @@ func (l *Letter) Identified(source, identity string) (a Alias, ok bool) {
 	return a, a.Identity != identity
 }
 
-// Discard discards an open or scheduled letter for a reason, until it is deleted or restored.
+// Discard discards an open or scheduled letter until it is deleted or restored.
 func (l *Letter) Discard(reason string, now task.Instant, retention time.Duration) error {
 	if err := l.move(model.LetterDiscarded, now, "discarded", model.LetterOpen, model.LetterScheduled); err != nil {
 		return err
@@ -178,7 +176,7 @@ func (l *Letter) Restore(now task.Instant) error {
 	return nil
 }
 
-// Edit sets the content that is sent; nil is the original. The state stays.
+// Edit sets the content to send; nil is the original.
 func (l *Letter) Edit(to *Content) error {
 	if l.State != model.LetterOpen && l.State != model.LetterScheduled {
 		return l.refuse("edited")

@@ -35,8 +35,8 @@ func letterIn(s model.LetterState) *deadletter.Letter {
 	return l
 }
 
-// acts are all changes of state, with the states that allow each and the resulting state. In the states of stays an
-// act is allowed and leaves the state.
+// acts are all changes of state, with the states that allow each and the result. In the states of stays an act is
+// allowed and leaves the state.
 var acts = map[string]struct {
 	do    func(l *deadletter.Letter) error
 	from  []model.LetterState

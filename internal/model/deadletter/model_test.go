@@ -12,11 +12,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// world is a redrive of some letters: its runner may crash between any two steps, broker answers may be lost, and a
-// consumer and operators act.
+// world is a redrive whose runner may crash between any two steps and lose broker answers, beside a consumer and
+// operators.
 type world struct {
 	letters []*deadletter.Letter
-	sends   []*deadletter.Send // one for each letter
+	sends   []*deadletter.Send
 	items   []deadletter.Item
 	redrive *deadletter.Redrive
 	now     task.Instant
@@ -132,7 +132,6 @@ func (m *world) mark(t *rapid.T, i int) {
 	}
 }
 
-// due repeats the next send of unknown outcome.
 func (m *world) due(t *rapid.T) {
 	if i := m.find(model.ItemUnknown); i >= 0 {
 		m.now = max(m.now, m.sends[i].NextAt)
@@ -152,7 +151,6 @@ func (m *world) again(t *rapid.T, i int) {
 	m.settle(t, i)
 }
 
-// silence is a try without an answer.
 func (m *world) silence(i int) {
 	m.sends[i].NoAnswer("no answer", m.now)
 	if m.redrive.Plan.AtMostOnce {
@@ -160,7 +158,6 @@ func (m *world) silence(i int) {
 	}
 }
 
-// settle sends an item and records the outcome; it may die before the record.
 func (m *world) settle(t *rapid.T, i int) {
 	s := m.sends[i]
 	switch rapid.IntRange(0, 6).Draw(t, "outcome") {
@@ -334,7 +331,7 @@ func (m *world) checkLetter(t *rapid.T, i int) {
 	}
 }
 
-// finish: a redrive that nobody stops ends with every item decided.
+// finish requires a redrive that nobody stops to end with every item decided.
 func (m *world) finish(t *rapid.T) {
 	for range 10_000 {
 		switch m.redrive.State {

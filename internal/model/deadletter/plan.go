@@ -25,13 +25,13 @@ const (
 	MaxWave    = 100_000
 	MaxFactor  = 100
 	MaxObserve = 24 * time.Hour
-	MinRate    = 0.001 // per second
+	MinRate    = 0.001
 	MaxRate    = 1e6
-	MaxItems   = 1_000_000 // of a redrive
+	MaxItems   = 1_000_000
 	minShare   = 0.0001
 )
 
-// NoObservation means: as Plan.Observe, sends waves without waiting for returns.
+// NoObservation in Plan.Observe sends waves without waiting for returns.
 const NoObservation time.Duration = -1
 
 // WithDefaults sets each zero field but Rate. The largest wave is at least as large as the canary.
@@ -48,7 +48,7 @@ func (p Plan) WithDefaults() Plan {
 	return p
 }
 
-// Validate returns the problems of a plan with defaults, each at a JSON pointer within it.
+// Validate requires defaults, and locates problems at JSON pointers.
 func (p Plan) Validate() []task.Problem {
 	var list problems
 	list.between("/canary", float64(p.Canary), 1, MaxWave)
@@ -69,14 +69,14 @@ func (p Plan) Validate() []task.Problem {
 // Replays reports whether the plan has settings for replays of tasks.
 func (p Plan) Replays() bool { return p.KeepAttempts || p.Priority != "" }
 
-// WithDefaults sets each zero field: a tighter share must not switch off the other bounds. A share of 1, and
-// MaxWave for the others, never halt.
+// WithDefaults sets each zero field: a tighter share must not switch off the other bounds. A share of 1, and MaxWave
+// for the others, never halt.
 func (s StopRule) WithDefaults() StopRule {
 	return StopRule{ReturnedShare: cmp.Or(s.ReturnedShare, DefaultReturnedShare),
 		SamePrint: cmp.Or(s.SamePrint, DefaultSamePrint), Failed: cmp.Or(s.Failed, DefaultFailed)}
 }
 
-// Validate returns the problems of a stop rule, each at a JSON pointer within it.
+// Validate locates problems at JSON pointers.
 func (s StopRule) Validate() []task.Problem {
 	var list problems
 	if s.ReturnedShare != 0 {
@@ -97,7 +97,7 @@ func (p *problems) below(at string, part []task.Problem) {
 const (
 	MaxSelectionIDs    = 1000
 	MaxSelectionGroups = 100
-	MaxText            = 1000 // bytes
+	MaxText            = 1000
 	MaxReplayCount     = 1000
 )
 
@@ -106,7 +106,7 @@ func (s *Selection) SelectsLetters() bool {
 	return s.Kind != model.KindCase && s.Template == "" && s.Reason == "" && s.TaskState == ""
 }
 
-// Validate returns the problems of a selection, each at a JSON pointer within it.
+// Validate locates problems at JSON pointers.
 func (s *Selection) Validate() []task.Problem {
 	var p problems
 	p.text("/namespace", s.Namespace, task.MaxName)
@@ -143,7 +143,6 @@ func (s *Selection) Validate() []task.Problem {
 	return p
 }
 
-// cross adds the problems of restrictions that exclude each other.
 func (s *Selection) cross(p *problems) {
 	if s.Kind == model.KindCase {
 		p.when(s.Source != "", "/source", "restricts letters, and kind is case")

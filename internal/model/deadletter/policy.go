@@ -14,8 +14,8 @@ import (
 // Policy decides which letters of a source are sent back automatically, and when.
 type Policy struct {
 	Namespace string
-	Source    string // "" for sources of the namespace without their own policy
-	Origin    string // "" for origins of the source without their own policy
+	Source    string
+	Origin    string // "" for origins without their own policy
 	Strategy  model.Strategy
 	// MaxRetries bounds the replays of a letter; then it is discarded, or left to an operator with KeepExhausted.
 	MaxRetries    int
@@ -24,33 +24,28 @@ type Policy struct {
 	Multiplier    float64
 	Jitter        float64 // share of the delay, 0 to 1
 	// At is the time of day of ScheduledAt, since midnight UTC.
-	At time.Duration
-	// MaxAge bounds a letter's age since its first death; 0: no bound.
-	MaxAge time.Duration
-	// OnlyTypes restricts the policy to these error types; empty: all.
-	OnlyTypes []string
-	// DiscardTests discards letters whose message ID begins with TestPrefix under any strategy.
+	At           time.Duration
+	MaxAge       time.Duration
+	OnlyTypes    []string
 	DiscardTests bool `json:",omitempty"`
 	// CopyRetries copies each letter that the policy sends to the destination with CopySuffix, if that exists.
-	CopyRetries bool `json:",omitempty"`
-	// SetFrom, SetBy and SetAt are the origin of its settings, their author and their time.
-	SetFrom model.PolicySetter `json:",omitempty"`
-	SetBy   string             `json:",omitempty"`
-	SetAt   task.Instant       `json:",omitempty"`
-	Version int64
+	CopyRetries bool               `json:",omitempty"`
+	SetFrom     model.PolicySetter `json:",omitempty"`
+	SetBy       string             `json:",omitempty"`
+	SetAt       task.Instant       `json:",omitempty"`
+	Version     int64
 }
 
+// Parts of names with a meaning.
 const (
-	// TestPrefix begins the message IDs of test events.
 	TestPrefix = "test-"
-	// CopySuffix ends the names of destinations of copies.
 	CopySuffix = "-retry"
 )
 
-// DriverHTTP is the driver of a source whose letters are reported and sent back by POST.
+// DriverHTTP is a source whose letters are reported and sent back by POST.
 const DriverHTTP = "http"
 
-// SourceKey names a source. Names may contain any separator, so a joined text would be ambiguous.
+// SourceKey names a source. A joined text would be ambiguous.
 type SourceKey struct{ Namespace, Name string }
 
 // Key returns the key of the source.
@@ -63,21 +58,19 @@ type Source struct {
 	Driver    string // name of a driver, or "http" for a reporting program
 	URL       string // of the broker; its secrets are never shown
 	Queue     string // list, stream, queue or topic
-	Format    string // "" detects it
-	// Targets are allowed destinations besides the origins. An entry that ends in "*" is a prefix; for the driver
-	// "http", see posturl.Target.
-	Targets []string
-	// MaxReplays is the number of sends after which a letter is parked.
+	Format    string
+	// Targets are allowed destinations besides the origins. An entry that ends in "*" is a prefix; for "http", see
+	// posturl.Target.
+	Targets    []string
 	MaxReplays int
 	// MaxOpen stops capturing at this number of open letters; nothing is dropped. 0: no bound.
 	MaxOpen int
 	Paused  bool
-	// Intake turns messages into tasks; nil: into letters.
-	Intake *Intake `json:",omitempty"`
+	Intake  *Intake `json:",omitempty"`
 	// Sensitive are JSON pointers into payloads, SensitiveHeaders names in any case, both only for permitted keys.
 	Sensitive        []string `json:",omitempty"`
 	SensitiveHeaders []string `json:",omitempty"`
-	// LostAt and LostFor are the time and the reason of its loss; 0 and "" while it is readable.
+	// LostAt and LostFor describe its loss; 0 and "" while it is readable.
 	LostAt  task.Instant
 	LostFor string
 	Version int64
@@ -87,7 +80,7 @@ type Source struct {
 var PolicyFields = map[string]string{"/base": "/base_seconds", "/cap": "/cap_seconds", "/at": "/time_of_day",
 	"/max_age": "/max_age_seconds", "/only_types": "/only_error_types"}
 
-// ParseTimeOfDay converts HH:MM in UTC to the time since midnight; "" is midnight.
+// ParseTimeOfDay converts HH:MM in UTC; "" is midnight.
 func ParseTimeOfDay(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -99,8 +92,8 @@ func ParseTimeOfDay(text string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
-// PolicyFor returns the policy of one namespace for an origin of a source, or nil. The first of these decides:
-// origin in the source, origin in all sources, source, all sources.
+// PolicyFor returns the policy of one namespace for an origin of a source, or nil. The first of these decides: origin
+// in the source, origin in all sources, source, all sources.
 func PolicyFor(list []*Policy, source, origin string) *Policy {
 	var best *Policy
 	rank := 0
@@ -122,8 +115,8 @@ func PolicyFor(list []*Policy, source, origin string) *Policy {
 	return best
 }
 
-// PoliciesOf returns the policies that decide about letters of a source: one for each origin that has one, then the
-// one for all other origins. list is of one namespace.
+// PoliciesOf returns the policies of a source: one for each origin that has one, then the one for all others. list is
+// of one namespace.
 func PoliciesOf(list []*Policy, source string) []*Policy {
 	var out []*Policy
 	for _, p := range list {

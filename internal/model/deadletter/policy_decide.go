@@ -23,7 +23,7 @@ const (
 	DefaultMaxReplays = 3
 )
 
-// DefaultAge bounds the age of letters under policies set through an interface that promises an end.
+// DefaultAge applies to policies set through an interface that promises an end.
 const DefaultAge = 7 * 24 * time.Hour
 
 // The bounds of policies and sources.
@@ -35,7 +35,7 @@ const (
 	MaxTypes        = 100
 	MaxTargets      = 100
 	MaxOpenLimit    = 100_000_000
-	MaxURL          = 2048 // bytes
+	MaxURL          = 2048
 )
 
 // Verdict is a policy's decision about a letter.
@@ -43,16 +43,16 @@ type Verdict string
 
 // The verdicts.
 const (
-	VerdictSend    Verdict = "send"    // at a time
-	VerdictLeave   Verdict = "leave"   // to an operator
-	VerdictDiscard Verdict = "discard" // for a reason
+	VerdictSend    Verdict = "send"
+	VerdictLeave   Verdict = "leave"
+	VerdictDiscard Verdict = "discard"
 )
 
 // Decision is a verdict with its reason.
 type Decision struct {
 	Verdict Verdict
-	At      task.Instant // of VerdictSend
-	Reason  string       // of other verdicts; "" under a manual policy
+	At      task.Instant
+	Reason  string
 }
 
 // Decide decides about an open letter. chance in [0,1) places the jitter. The first of these applies:
@@ -103,7 +103,7 @@ const (
 	DiscardMaxRetries DiscardKind = "max_retries"
 	DiscardMaxAge     DiscardKind = "max_age"
 	DiscardTestEvent  DiscardKind = "test_event"
-	DiscardManual     DiscardKind = "manual" // by an operator
+	DiscardManual     DiscardKind = "manual"
 )
 
 // KindOfDiscard classifies a reason.
@@ -136,8 +136,8 @@ func (p *Policy) exhausted(l *Letter, reason string) Decision {
 	return Decision{Verdict: VerdictDiscard, Reason: reason}
 }
 
-// due: after a failed send an immediate policy waits like the default exponential one, so that a short outage of
-// the broker does not use up all retries.
+// due delays an immediate policy after a failed send like the default exponential one, so that a short outage does
+// not use up all retries.
 func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	delay, tries := 0.0, float64(l.Sends()+l.FailedSends)
 	switch p.Strategy {
@@ -153,7 +153,6 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 		delay = float64(p.untilTimeOfDay(now))
 	}
 	if p.Strategy != model.Scheduled {
-		// A jitter of 0.2 places the delay between 80 % and 120 %.
 		delay *= 1 + p.Jitter*(2*chance-1)
 	} else { // never before the time of day
 		delay += p.Jitter * chance * float64(p.Base)
@@ -161,8 +160,8 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
 }
 
-// Parks returns the number of replays that parks a letter: maxReplays of its source, or the retries of the policy
-// (nil: none) if more. A policy bounds its own sends; max_replays, mostly a default, those of operators.
+// Parks returns the number of replays that parks a letter: maxReplays of its source, or the policy's retries if more
+// (nil: none). A policy bounds its own sends; max_replays, mostly a default, those of operators.
 func (p *Policy) Parks(maxReplays int) int {
 	if p == nil || p.Strategy == model.Manual || maxReplays <= 0 {
 		return maxReplays
@@ -174,7 +173,7 @@ func growing(base time.Duration, multiplier, tries float64, most time.Duration) 
 	return math.Min(float64(base)*math.Pow(multiplier, tries), float64(most))
 }
 
-// untilTimeOfDay is the time until the next At in UTC: more than 0, at most a day.
+// untilTimeOfDay is more than 0, at most a day.
 func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 	const day = 24 * time.Hour
 	today := time.Duration(now%task.Instant(day.Microseconds())) * time.Microsecond
@@ -201,7 +200,7 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// Validate returns the problems of a policy with defaults, each at a JSON pointer within it.
+// Validate requires defaults, and locates problems at JSON pointers.
 func (p *Policy) Validate() []task.Problem {
 	var list problems
 	list.text("/source", p.Source, task.MaxName)
@@ -223,8 +222,8 @@ func (p *Policy) Validate() []task.Problem {
 	return list
 }
 
-// Allows reports whether letters may go to a destination: their origin, "", or a target of the source. The origin
-// of a reported letter is a claim, which must not make this server call any URL, so only targets count.
+// Allows reports whether letters may go to a destination: their origin, "", or a target of the source. The origin of
+// a reported letter is a claim, which must not make this server call any URL, so only targets count.
 func (s *Source) Allows(destination, origin string) bool {
 	if s.Driver == DriverHTTP {
 		return s.allowsPost(cmp.Or(destination, origin))
@@ -253,8 +252,8 @@ func (s Source) WithDefaults() Source {
 	return s
 }
 
-// Validate returns the problems of a source with defaults, each at a JSON pointer within it. It does not check that
-// drivers and formats exist.
+// Validate requires defaults, and locates problems at JSON pointers. It does not check that drivers and formats
+// exist.
 func (s *Source) Validate() []task.Problem {
 	var p problems
 	p.name("/name", s.Name)

@@ -134,7 +134,7 @@ func TestPolicyDefaultsAndBounds(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	steady := deadletter.Policy{Strategy: model.Exponential, Source: "mail", MaxRetries: 1, Base: time.Minute,
-		Cap: time.Minute, Multiplier: 1, MaxAge: 87_600 * time.Hour} // ten years
+		Cap: time.Minute, Multiplier: 1, MaxAge: 87_600 * time.Hour}
 	expect(t, steady.Validate(), "")
 	steady.MaxAge++
 	expect(t, steady.Validate(), "/max_age: must be from 0s to 87600h")

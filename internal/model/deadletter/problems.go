@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// problems collects faults, each at a JSON pointer.
 type problems []task.Problem
 
 func (p *problems) add(at, message string) {
@@ -64,7 +63,7 @@ func (p *problems) oneOf(at, s string, allowed ...string) {
 
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// refused is the error of an act in a wrong state; act is a past participle.
+// refused returns the error of an act in a wrong state; act is a past participle.
 func refused(what string, id fmt.Stringer, state any, act string) *task.Error {
 	return task.Errorf(task.WrongState, "the %s %s is %s and cannot be %s", what, id, state, act)
 }

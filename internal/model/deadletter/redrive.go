@@ -12,49 +12,47 @@ import (
 // Selection selects items of the inbox. Zero fields restrict nothing.
 type Selection struct {
 	Namespace string
-	Kind      model.Kind // "" selects both
+	Kind      model.Kind
 	IDs       []task.ID
 	Groups    []GroupID
 	Source    string
 	Origin    string
-	Template  string // of cases: name of the template
+	Template  string
 	// State selects letters, and pending cases for Open; "" selects all states.
 	State model.LetterState
-	Type  string // error type
-	// Text is a literal part of an error message or payload.
-	Text string
+	Type  string
+	Text  string
 	// HeaderName selects letters with that header, with that value if HeaderValue is set.
 	HeaderName, HeaderValue string
-	After                   task.Instant // last death at or after
-	Before                  task.Instant // last death before
-	FirstAfter              task.Instant // first death or opening of the case at or after
-	FirstBefore             task.Instant // first death or opening of the case before
+	After                   task.Instant
+	Before                  task.Instant
+	FirstAfter              task.Instant
+	FirstBefore             task.Instant
 	MinReplays              int
-	// Replayed selects by earlier replays; for cases, also replays under an earlier case.
+	// Replayed selects by earlier replays; for cases, also under an earlier case.
 	Replayed  *bool
-	Retryable *bool // whether a retry may help
+	Retryable *bool
 	Parked    *bool
 	// Reason and the current TaskState select cases only.
 	Reason    task.CaseReason
 	TaskState task.State
-	// Masked excludes payloads and header values of letters with sensitive fields from the text search: the number
-	// of hits would reveal masked values.
+	// Masked excludes payloads and header values of letters with sensitive fields from the text search: the number of
+	// hits would reveal masked values.
 	Masked bool `json:",omitempty"`
 }
 
-// Plan sets how many items a redrive takes, its waves, and how it replays the tasks of cases.
+// Plan sets the items of a redrive, its waves, and the replays of tasks.
 type Plan struct {
-	Canary  int           // size of the first wave
-	Factor  float64       // growth from wave to wave
-	Largest int           // size of the largest wave
-	Observe time.Duration // after each wave
-	Rate    float64       // items per second; 0: unlimited
+	Canary  int
+	Factor  float64
+	Largest int
+	Observe time.Duration
+	Rate    float64
 	// Limit takes the items with the earliest first deaths. 0: all, but none if more than MaxItems match.
 	Limit int
-	// KeepAttempts leaves failed steps their remaining attempts, at least one; otherwise they get all again.
+	// KeepAttempts leaves failed steps their remaining attempts, at least one.
 	KeepAttempts bool
-	// Priority is the new level of tasks by name or number; "" keeps the level.
-	Priority string
+	Priority     string
 	// AtMostOnce leaves a letter open after a send of unknown outcome; otherwise it is sent again under its number.
 	AtMostOnce bool `json:",omitempty"`
 }
@@ -63,54 +61,48 @@ type Plan struct {
 type StopRule struct {
 	// ReturnedShare is the share of a wave, above 0 to 1, that may come back.
 	ReturnedShare float64
-	// SamePrint is how many items of a wave may come back with one fingerprint.
+	// SamePrint bounds the items of a wave that come back with one fingerprint.
 	SamePrint int
-	// Failed is how many sends of a wave may fail.
+	// Failed bounds the failed sends of a wave.
 	Failed int
 }
 
 // Edit changes content before it is sent.
 type Edit struct {
-	// Patch is a JSON Patch (RFC 6902) or merge patch (RFC 7396) of the payload, or of the context of a case's
-	// task. nil: none.
-	Patch []byte
-	// SetHeaders replaces the headers of its names; DropHeaders removes.
+	// Patch is a JSON Patch (RFC 6902) or merge patch (RFC 7396) of the payload, or of the context of a case's task.
+	// nil: none.
+	Patch       []byte
 	SetHeaders  []Header
 	DropHeaders []string
-	// Key replaces the key; nil keeps it.
-	Key []byte
+	Key         []byte
 }
 
 // Redrive is an operation on a frozen selection.
 type Redrive struct {
-	ID        task.ID
-	Namespace string
-	Operation model.Operation
-	Selection Selection
-	// Destination of letters; "" sends each to its origin.
-	Destination string
-	Edit        *Edit
-	Plan        Plan
-	Stop        StopRule
-	// IncludeParked includes parked letters.
+	ID            task.ID
+	Namespace     string
+	Operation     model.Operation
+	Selection     Selection
+	Destination   string
+	Edit          *Edit
+	Plan          Plan
+	Stop          StopRule
 	IncludeParked bool
 
 	State   model.RedriveState
 	StateAt task.Instant
-	// Resume is the state to which a paused redrive returns.
-	Resume model.RedriveState
-	Halt   string // why it was halted, in a sentence
+	Resume  model.RedriveState
+	Halt    string
 
 	FrozenAt  task.Instant
 	StartedAt task.Instant
 	EndedAt   task.Instant
 
-	Total    int // items
-	Counts   model.ItemCounts
-	Wave     int // number of the current wave, from 1; 0 before the first
-	WaveSize int
-	WaveSent int // decided items of the wave: sent, failed or skipped
-	// Waves are the counts of the newest waves, if they were requested.
+	Total     int
+	Counts    model.ItemCounts
+	Wave      int // number of the current wave, from 1; 0 before the first
+	WaveSize  int
+	WaveSent  int
 	Waves     []model.RedriveWave
 	WaveBegan task.Instant
 	// Behind is the number of the last decided item.
@@ -124,27 +116,24 @@ type Redrive struct {
 // Item is one item of a redrive, numbered in the order of sending.
 type Item struct {
 	Redrive task.ID
-	No      int // from 1
+	No      int
 	Kind    model.Kind
-	ID      task.ID // of the letter or the case
+	ID      task.ID
 	State   model.ItemState
 	Wave    int
-	At      task.Instant // of the state
+	At      task.Instant
 	Message string
-	// Group is the group of its return; 0 for none.
-	Group GroupID
-	// Uncertain: a try had no answer. A sent item may exist twice under its number, a failed one once.
+	Group   GroupID
+	// Uncertain means that a try had no answer. A sent item may exist twice under its number, a failed one once.
 	Uncertain bool
 }
 
 // Outcome counts the items of one wave by result.
 type Outcome struct {
 	model.ItemCounts
-	// ByGroup counts returned items by the group of their return.
 	ByGroup map[GroupID]int
 }
 
-// act is the past participle for the refusal.
 func (r *Redrive) move(to model.RedriveState, now task.Instant, act string) error {
 	if !r.State.Can(to) {
 		e := r.refuse(act)
@@ -191,7 +180,7 @@ func (r *Redrive) Pause(now task.Instant) error {
 
 // Continue resumes a paused or halted redrive.
 //
-//   - A paused wave resumes at the rate of its plan and does not catch up. A paused observation starts over.
+//   - A paused wave resumes at its rate and does not catch up. A paused observation starts over.
 //   - After a halt an operator overrides the stop rule: waves restart with a canary of the remaining items, and
 //     the stop rule counts the new waves only.
 func (r *Redrive) Continue(now task.Instant) error {

@@ -86,7 +86,7 @@ func TestRedriveTransitions(t *testing.T) {
 			}
 		}
 	}
-	r := redriveIn(running) // running leads to observing at the end of a wave
+	r := redriveIn(running)
 	if err := r.Decided(6, 10, now+1); err != nil || r.State != observing || r.StateAt != now+1 {
 		t.Errorf("after its wave it is %s: %v", r.State, err)
 	}
@@ -133,7 +133,7 @@ func TestRestingRedrives(t *testing.T) {
 	}
 }
 
-// A rate depends on the row alone: late or frequent calls never exceed the plan or catch up after a pause.
+// Late or frequent calls never exceed the plan's rate or catch up after a pause.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -161,7 +161,6 @@ func TestRate(t *testing.T) {
 	if n := send(now.Add(10 * time.Second)); n < 199 || n > 201 {
 		t.Errorf("%d in 10 s", n)
 	}
-	// the runner was away
 	at = at.Add(time.Hour)
 	if n := send(at.Add(10 * time.Second)); n < 218 || n > 222 {
 		t.Errorf("%d in the 10 s after an outage: one second is caught up on", n)
@@ -174,7 +173,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestRateIsExact: a token is due at its exact microsecond, although a rate is a fraction.
+// TestRateIsExact: a token is due at its exact microsecond.
 func TestRateIsExact(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -214,7 +213,7 @@ func TestWithoutRate(t *testing.T) {
 	}
 }
 
-// TestHaltNamesOneGroup: among groups with equal counts, the reason names the lowest ID.
+// TestHaltNamesOneGroup: among equal counts, the reason names the lowest ID.
 func TestHaltNamesOneGroup(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)

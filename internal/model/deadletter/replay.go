@@ -16,7 +16,7 @@ type ReplayInto string
 
 // The targets of a replay.
 const (
-	ReplayIntoInbox ReplayInto = "inbox" // letters
+	ReplayIntoInbox ReplayInto = "inbox"
 	ReplayIntoTasks ReplayInto = "tasks"
 )
 
@@ -32,9 +32,8 @@ const (
 // ReplaySpec is an operator's request for a replay.
 type ReplaySpec struct {
 	// Topic is a log of the source's broker: its queue, or an allowed target.
-	Topic string
-	Into  ReplayInto
-	// Intake turns the messages into tasks; nil: the intake of the source does.
+	Topic  string
+	Into   ReplayInto
 	Intake *Intake `json:",omitempty"`
 	// Repeat makes tasks again from messages that already have some, once for each name. "" makes none.
 	Repeat string `json:",omitempty"`
@@ -43,22 +42,19 @@ type ReplaySpec struct {
 	Since, Before task.Instant
 	// FromOffset and ToOffset bound the offsets, ToOffset excluded. nil: no bound.
 	FromOffset, ToOffset *int64
-	Partitions           []int32 // nil: all
+	Partitions           []int32
 	// Key selects messages with that key; nil: all. Headers selects messages with all of these.
 	Key     *string  `json:",omitempty"`
 	Headers []Header `json:",omitempty"`
-	Rate    float64  // messages a second; 0: no limit
+	Rate    float64
 }
 
 // ReplayProgress is the progress of a replay.
 type ReplayProgress struct {
-	Parts  []model.ReplayPart
-	Counts model.ReplayCounts
-	// Why says why it failed or is delayed; "" otherwise.
-	Why string
-	// RetryAt is the next try after a delay.
-	RetryAt task.Instant
-	// PacedAt is the time until which the rate is used up.
+	Parts              []model.ReplayPart
+	Counts             model.ReplayCounts
+	Why                string
+	RetryAt            task.Instant
 	PacedAt            task.Instant
 	StateAt            task.Instant
 	StartedAt, EndedAt task.Instant
@@ -74,8 +70,8 @@ type Replay struct {
 	Progress           ReplayProgress
 	Actor, Key, Reason string
 	CreatedAt          task.Instant
-	PurgeAt            task.Instant // when it will be deleted; 0: not ended
-	Version            int64        // of the state, not of progress
+	PurgeAt            task.Instant
+	Version            int64
 }
 
 // Move changes the state; act is the past participle for the refusal.
@@ -161,7 +157,7 @@ func (s *ReplaySpec) Selects(key []byte, headers []Header) bool {
 	return true
 }
 
-// Freeze bounds the parts of a log by offsets and partitions, and returns the range to read.
+// Freeze bounds the parts of a log by offsets and partitions.
 func (s *ReplaySpec) Freeze(parts []model.ReplayPart) (frozen []model.ReplayPart) {
 	for _, p := range parts {
 		if len(s.Partitions) > 0 && !slices.Contains(s.Partitions, p.Partition) {
@@ -180,7 +176,7 @@ func (s *ReplaySpec) Freeze(parts []model.ReplayPart) (frozen []model.ReplayPart
 	return frozen
 }
 
-// Validate returns the problems of a replay of a source, each at a JSON pointer.
+// Validate locates the problems of a replay at JSON pointers.
 func (s *ReplaySpec) Validate(of *Source) []task.Problem {
 	var p problems
 	p.name("/topic", s.Topic)

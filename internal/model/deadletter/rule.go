@@ -11,17 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+// The bounds of rules; those of texts are in bytes.
 const (
-	// MaxRules bounds the rules of a namespace, including splits of groups.
-	MaxRules = 100
-	// MaxRuleText bounds an expression of a rule, in bytes.
-	MaxRuleText = 2048
-	// MaxRuleKeys bounds the keys of a rule.
-	MaxRuleKeys = 8
-	// MaxRulePosition bounds a position, in either direction.
+	MaxRules        = 100
+	MaxRuleText     = 2048
+	MaxRuleKeys     = 8
 	MaxRulePosition = 1_000_000
-	// maxRuleTitle bounds a title, in bytes.
-	maxRuleTitle = 240
+	maxRuleTitle    = 240
 )
 
 // Rule groups failures instead of their fingerprints. In a namespace the first rule whose condition holds decides.
@@ -29,26 +25,23 @@ const (
 type Rule struct {
 	Namespace string
 	Name      string
-	// Position orders the rules of a namespace, the lowest first, then by name.
-	Position int
-	// When is the condition: a boolean expression of Facts.
-	When string
+	Position  int
+	When      string
 	// Keys are expressions of Facts: failures with equal values share a group. Without keys all do.
-	Keys []string
-	// Title is the title of the groups; "" derives one from the name and the keys.
+	Keys  []string
 	Title string
 	// Within restricts the rule to failures of that group, which it splits; 0: no restriction.
 	Within GroupID
 
 	Version int64
-	// Since is the version that introduced the present When, Keys and Within. It is part of the groups'
-	// fingerprints: a change starts new counts.
+	// Since is the version that introduced the present When, Keys and Within. It is part of the groups' fingerprints:
+	// a change starts new counts.
 	Since   int64
 	SavedAt task.Instant
 	Actor   string
-	Key     string // name of the API key
+	Key     string
 	Reason  string
-	Removed bool // by this version
+	Removed bool
 	// Cost bounds the cost of its regular expressions for a failure; see rule.Program.Cost.
 	Cost int
 }
@@ -58,7 +51,7 @@ type Facts struct {
 	Kind model.Kind
 	// Failure of a case has its code, if any, also as its type.
 	Failure failure.Report
-	Frame   string // of its stack, as in failure.Print
+	Frame   string
 	Handler string
 	// Source, Origin and Headers belong to a letter, Template and Step to a case.
 	Source   string
@@ -66,11 +59,10 @@ type Facts struct {
 	Headers  []Header
 	Template string
 	Step     string
-	// Reason says why the task of a case is stuck.
-	Reason string
+	Reason   string
 }
 
-// Validate returns the problems of a rule, each at a JSON pointer, without compiling its expressions.
+// Validate locates problems at JSON pointers, without compiling expressions.
 func (r *Rule) Validate() []task.Problem {
 	var p problems
 	p.name("/namespace", r.Namespace)
@@ -88,7 +80,7 @@ func (r *Rule) Validate() []task.Problem {
 	return p
 }
 
-// Follow makes r the next version of before, which has the same name; nil for the first.
+// Follow makes r the next version of before, nil for the first.
 func (r *Rule) Follow(before *Rule) {
 	r.Version, r.Since, r.Removed = 1, 1, false
 	if before == nil {
@@ -120,7 +112,7 @@ func masked(headers []Header, names []string) []Header {
 	return out
 }
 
-// FactsOfCase returns the facts of the latest occurrence of a case. Its arguments are as in PrintOfCase.
+// FactsOfCase returns the facts of a case's latest occurrence. Its arguments are as in PrintOfCase.
 func FactsOfCase(c *task.Case, handler, template string, print failure.Print) Facts {
 	return Facts{Kind: model.KindCase, Failure: failure.Report{Type: c.Fingerprint, Code: c.Fingerprint,
 		Message: c.Message,

@@ -21,7 +21,7 @@ const (
 // SendState is the state of a send.
 type SendState string
 
-// The states of sends. Only a confirmation delivers a send: an unknown outcome is its own state.
+// The states of sends. Only a confirmation delivers a send: an unknown outcome is a separate state.
 const (
 	SendPlanned   SendState = "planned"
 	SendInFlight  SendState = "in_flight" // marked; the outcome is not recorded yet
@@ -32,23 +32,22 @@ const (
 
 // Send is a row of the outbox. Tries keep its number, by which a consumer recognises a second copy.
 type Send struct {
-	Owner task.ID // the letter, or the failure
-	Kind  SendKind
-	No    int // from 1
-	State SendState
-	// Namespace and Source belong to the letter; Content is the hash of the payload, see Canonical.
+	Owner                                   task.ID
+	Kind                                    SendKind
+	No                                      int
+	State                                   SendState
 	Namespace, Source, Destination, Content string
 	MessageID                               string
-	Lineage                                 int          // sends of the letters that the letter continues
-	About                                   task.ID      // the redrive of a letter, zero for a policy; the task of a failure
-	Item                                    int          // the number of the redrive's item
-	Turn                                    int64        // the turn of the loop that marked it
-	Began                                   task.Instant // when it was first marked under its number
+	Lineage                                 int     // sends of the letters that the letter continues
+	About                                   task.ID // the redrive of a letter, zero for a policy; the task of a failure
+	Item                                    int
+	Turn                                    int64
+	Began                                   task.Instant
 	At                                      task.Instant
 	NextAt                                  task.Instant // the next try; 0: none by itself
 	Tries                                   int
 	Copies                                  int // tries that may have arrived
-	Died                                    int // deaths that consumed it
+	Died                                    int
 	Error                                   string
 }
 
@@ -70,7 +69,7 @@ func (s *Send) Mark(turn int64, now task.Instant) {
 	}
 }
 
-// Delivered records a confirmation. again: an earlier try had no answer.
+// Delivered records a confirmation. again means that an earlier try had no answer.
 func (s *Send) Delivered(again bool) {
 	s.State, s.NextAt, s.Error = SendDelivered, 0, ""
 	if s.Copies++; again {
@@ -93,8 +92,8 @@ func (s *Send) NoAnswer(why string, now task.Instant) (again bool) {
 	return s.wait(why, now)
 }
 
-// Failed records a try that certainly did not arrive. forGood: another try cannot succeed. It reports whether the
-// send repeats by itself: only if an earlier try may have arrived, which nobody else can settle.
+// Failed records a try that certainly did not arrive. forGood means that another try cannot succeed. It reports
+// whether the send repeats by itself: only if an earlier try may have arrived, which nobody else can settle.
 func (s *Send) Failed(why string, forGood bool, now task.Instant) (again bool) {
 	if s.Copies == 0 || forGood {
 		s.end(why)
@@ -103,7 +102,6 @@ func (s *Send) Failed(why string, forGood bool, now task.Instant) (again bool) {
 	return s.wait(why, now)
 }
 
-// wait makes the send due again unless it has too many tries.
 func (s *Send) wait(why string, now task.Instant) bool {
 	if s.Tries >= unknownTries {
 		s.end(why)
@@ -144,9 +142,10 @@ func (s *Send) Open() bool {
 	return s.Kind == SendLetter && s.State != SendRefused && s.State != SendPlanned && s.Died == 0
 }
 
-// Dies records a death of the send's message. proved: the message had arrived; a match by content alone may be another
-// message, so the outcome of a send in flight stays open. named: the message names the send. After an unnamed death a
-// named one is no second copy: it may be the first. second: an earlier death consumed the send; this is another copy.
+// Dies records a death of the send's message. proved: the message had arrived; a match by content alone may be
+// another message, so the outcome of a send in flight stays open. named: the message names the send. After an unnamed
+// death a named one is no second copy: it may be the first. second: an earlier death consumed the send; this is
+// another copy.
 func (s *Send) Dies(proved, named bool) (second bool) {
 	if s.State == SendInFlight && !proved {
 		s.Died++
@@ -184,16 +183,16 @@ func Lands(destination, origin string) bool {
 	return part && topic == origin
 }
 
-// The headers of a message that is sent back. They name the send when it dies again.
+// The headers of a message that is sent back, which name the send when it dies again.
 const (
-	HeaderLetter  = "tasker-letter"  // ID of the letter
-	HeaderRedrive = "tasker-redrive" // ID of the redrive
+	HeaderLetter  = "tasker-letter"
+	HeaderRedrive = "tasker-redrive"
 	HeaderReplays = "tasker-replays" // number of the send, in decimal; tries keep it
 )
 
-// Additional headers for consumers that expect those of event platforms.
+// Headers for consumers that expect those of event platforms.
 const (
-	HeaderRetryCount     = "dlq_retry_count"     // as tasker-replays
+	HeaderRetryCount     = "dlq_retry_count"
 	HeaderOriginalError  = "dlq_original_error"  // the error of the letter, cut to 1 KiB
 	HeaderRetryTimestamp = "dlq_retry_timestamp" // when it was sent back: RFC 3339 with microseconds
 )

@@ -26,7 +26,6 @@ func plannedSend() *deadletter.Send {
 		NextAt: now, Destination: "mails", Content: "c"}
 }
 
-// does applies named acts to a send and returns the report of the last.
 func does(t *testing.T, s *deadletter.Send, acts string) (reported bool) {
 	t.Helper()
 	for _, act := range strings.Fields(acts) {
@@ -62,7 +61,7 @@ func TestSend(t *testing.T) {
 	for acts, c := range map[string]struct {
 		state               deadletter.SendState
 		tries, copies, died int
-		pause               time.Duration // until the next try; 0: none by itself
+		pause               time.Duration
 		error               string
 		reported            bool
 	}{

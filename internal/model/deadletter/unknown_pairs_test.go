@@ -62,7 +62,6 @@ func TestDoneWithUnknown(t *testing.T) {
 	}
 }
 
-// No wave follows one with unknown outcomes.
 func TestWaveOfUnknown(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)

@@ -16,10 +16,10 @@ type Act string
 const (
 	ActSend Act = "send" // up to N more items of this wave
 	ActWave Act = "wave" // begin the next wave, of N items; see Apply
-	ActWait Act = "wait" // until a time
-	ActHalt Act = "halt" // for a reason; see Apply
-	ActDone Act = "done" // see Apply
-	ActRest Act = "rest" // nothing until an operator acts
+	ActWait Act = "wait"
+	ActHalt Act = "halt"
+	ActDone Act = "done"
+	ActRest Act = "rest"
 )
 
 // Step is a decision about a redrive. Fields of other acts are zero.
@@ -27,17 +27,15 @@ type Step struct {
 	Act    Act
 	N      int
 	Until  task.Instant
-	Reason string // a sentence
+	Reason string
 }
 
 const (
 	// leastObserved items must be sent before the share of returns counts during the wave: 1 of 1 says little when
 	// 999 follow. The end of its observation judges a wave of any size.
 	leastObserved = 5
-	// tick bounds the calls of a runner under a rate: it waits for the tokens of a tick.
-	tick = 100 * time.Millisecond
-	// burst bounds the tokens that a delayed runner catches up on.
-	burst = time.Second
+	tick          = 100 * time.Millisecond
+	burst         = time.Second
 )
 
 // Next decides the next act. o counts the items of the current wave; it is zero before the first. Next changes only
@@ -46,8 +44,8 @@ const (
 // Each wave is sent, then observed for the time of the plan. The observation ends early when no item is left that
 // could return. Operations that send nothing are not observed.
 //
-// A wave waits for items of unknown outcome: they are sent again under their number, and count as failed in the
-// stop rule until the outcome is known.
+// A wave waits for items of unknown outcome: they are sent again under their number, and count as failed in the stop
+// rule until the outcome is known.
 func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	switch {
 	case !r.State.Active():
@@ -89,8 +87,8 @@ func (r *Redrive) nextSize() int {
 	return max(min(size, r.Plan.Largest, r.left()), 1)
 }
 
-// send decides how many items of the wave may be sent now, besides those of unknown outcome. The tokens of a rate
-// are those of the time since the wave began, plus one, less the sent items.
+// send decides how many items of the wave may be sent now, besides those of unknown outcome. The tokens of a rate are
+// those of the time since the wave began, plus one, less the sent items.
 func (r *Redrive) send(now task.Instant, undecided int) Step {
 	left := r.WaveSize - r.WaveSent - undecided
 	if r.Plan.Rate <= 0 {
@@ -121,8 +119,7 @@ func (r *Redrive) Apply(s Step, now task.Instant) error {
 	return nil
 }
 
-// begin begins a wave of n items. Under a rate it begins where the previous wave would have ended: small waves are
-// not faster.
+// begin begins a wave of n items. Under a rate it begins where the previous wave would have ended.
 func (r *Redrive) begin(n int, now task.Instant) error {
 	if r.State == model.RedriveObserving {
 		if err := r.move(model.RedriveRunning, now, "continued"); err != nil {
@@ -141,8 +138,8 @@ func (r *Redrive) begin(n int, now task.Instant) error {
 	return nil
 }
 
-// Decided records decided items of the wave, up to the number last, in every state: a runner finishes its sends
-// after a pause or a cancellation. The end of the wave begins its observation.
+// Decided records decided items of the wave, up to the number last, in every state: a runner finishes its sends after
+// a pause or a cancellation. The end of the wave begins its observation.
 func (r *Redrive) Decided(items, last int, now task.Instant) error {
 	if items <= 0 && last <= r.Behind {
 		return nil
@@ -164,7 +161,6 @@ func (r *Redrive) Decided(items, last int, now task.Instant) error {
 	return nil
 }
 
-// violated returns why the outcome of a wave stops the redrive, or "".
 func (s StopRule) violated(o Outcome, ended bool) string {
 	sent := o.Sent + o.Returned + o.Completed
 	share := float64(o.Returned) / float64(max(sent, 1))
@@ -187,7 +183,6 @@ func (s StopRule) violated(o Outcome, ended bool) string {
 	return ""
 }
 
-// most returns the group with the most returns, on a tie the lowest ID.
 func (o Outcome) most() (GroupID, int) {
 	var group GroupID
 	most := 0

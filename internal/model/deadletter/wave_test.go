@@ -21,7 +21,7 @@ type incident struct {
 	outcome deadletter.Outcome
 	fates   map[model.ItemState]int
 	waves   []int
-	sent    int // sent items of any result
+	sent    int
 	log     []string
 }
 
@@ -43,7 +43,6 @@ func (i *incident) must(err error) {
 	}
 }
 
-// run continues until the redrive rests, is done, or until returns true.
 func (i *incident) run(until func() bool) {
 	i.t.Helper()
 	for range 1_000_000 {
@@ -99,7 +98,6 @@ func (i *incident) send(n int) {
 	i.must(i.r.Decided(n-undecided, i.sent, i.now))
 }
 
-// settle decides the items of unknown outcome.
 func (i *incident) settle(as model.ItemState) {
 	n := i.outcome.Unknown
 	i.outcome.Unknown = 0

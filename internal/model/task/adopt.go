@@ -10,15 +10,14 @@ type Holding struct {
 	Worker     int64
 	Token      int64
 	AssignedAt Instant
-	StartedAt  Instant // 0: not yet
+	StartedAt  Instant
 	Until      Instant
 	Progress   int
 	Note       string
 }
 
-// Adopt brings a ready step under a lease granted outside the store: assigned, or in progress with one more
-// attempt. The token must be newer than every earlier one. The lease never begins before the step was ready,
-// whatever the clock of the granting process.
+// Adopt brings a ready step under a lease granted outside the store. The token must be newer than every earlier one.
+// The lease begins when the step was ready at the earliest.
 func (s *Step) Adopt(h Holding) error {
 	if !s.OnRoute() || h.Token <= s.Token {
 		return Errorf(StaleToken, "the lease with token %d on step %s is not in force: the step is %s", h.Token, s.ID,
@@ -44,8 +43,7 @@ func (s *Step) Adopt(h Holding) error {
 	return nil
 }
 
-// Learn updates an adopted step from a newer record of the same lease: the attempt has begun, or the lease is
-// longer. It reports whether anything changed.
+// Learn updates an adopted step from a newer record of the same lease, and reports a change.
 func (s *Step) Learn(h Holding) bool {
 	switch {
 	case !s.HeldUnder(h.Token):
@@ -65,18 +63,17 @@ func (s *Step) Learn(h Holding) bool {
 	return true
 }
 
-// Tokens of leases granted outside the store are times in microseconds, so that they increase even if the
-// dispatcher loses its memory. Tokens of the store count from 1 within a step.
+// Tokens of leases granted outside the store are times in microseconds, so they increase even if the dispatcher loses
+// its memory. Tokens of the store count from 1 within a step.
 const (
 	firstTimeToken = int64(1) << 50 // in 2005
-	// maxTokenAge bounds the age of a usable lease.
-	maxTokenAge = 30 * 24 * time.Hour
+	maxTokenAge    = 30 * 24 * time.Hour
 )
 
 // CountedToken reports whether the store granted a token.
 func CountedToken(token int64) bool { return token < firstTimeToken }
 
-// TimeToken reports whether a lease granted outside the store can have the token and is not too old at now.
+// TimeToken reports whether a lease granted outside the store can have the token and is usable at now.
 func TimeToken(token int64, now Instant) bool {
 	return token >= firstTimeToken && token <= int64(now.Add(time.Minute)) && token >= int64(now.Add(-maxTokenAge))
 }

@@ -10,17 +10,17 @@ const (
 	Running      Outcome = "running"
 	Completed    Outcome = "completed"
 	Failed       Outcome = "failed"
-	TimedOut     Outcome = "timed_out"     // the step's time-out
+	TimedOut     Outcome = "timed_out"
 	LeaseExpired Outcome = "lease_expired" // the worker died or stopped renewing
-	NotStarted   Outcome = "not_started"   // assigned, but never begun
-	Released     Outcome = "released"      // given back, without a charge
-	Snoozed      Outcome = "snoozed"       // the worker asked to run it later
-	Interrupted  Outcome = "cancelled"     // by a cancellation or an operator
-	// DispatchExpired: not started within its time to live in a worker's queue.
+	NotStarted   Outcome = "not_started"
+	Released     Outcome = "released" // given back, without a charge
+	Snoozed      Outcome = "snoozed"
+	Interrupted  Outcome = "cancelled" // by a cancellation or an operator
+	// DispatchExpired ended in a worker's queue.
 	DispatchExpired Outcome = "dispatch_expired"
 )
 
-// Attempt records an ended lease without success. The step itself records a success.
+// Attempt records a lease that ended without success. The step itself records a success.
 type Attempt struct {
 	StepID     ID
 	TaskID     ID
@@ -32,24 +32,21 @@ type Attempt struct {
 	AssignedAt Instant
 	StartedAt  Instant
 	FinishedAt Instant
-	After      StepState // the state of the step afterwards
+	After      StepState
 	Failure    *Failure
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
-	// DefID is that of its step; only new attempts have it.
-	DefID int64
+	Unread     string
+	DefID      int64
 }
 
 // Failure is the worker's report of a failed attempt.
 type Failure struct {
-	Type         string `json:"error_type,omitempty"`
-	Message      string `json:"message"`
-	Stack        string `json:"stack_trace,omitempty"`
-	Code         string `json:"code,omitempty"`
-	HTTPStatus   int    `json:"http_status,omitempty"`
-	ResponseBody string `json:"response_body,omitempty"`
-	Retryable    bool   `json:"retryable"`
-	// Class is "" if not reported; see ClassOf.
+	Type         string        `json:"error_type,omitempty"`
+	Message      string        `json:"message"`
+	Stack        string        `json:"stack_trace,omitempty"`
+	Code         string        `json:"code,omitempty"`
+	HTTPStatus   int           `json:"http_status,omitempty"`
+	ResponseBody string        `json:"response_body,omitempty"`
+	Retryable    bool          `json:"retryable"`
 	Class        failure.Class `json:"class,omitempty"`
 	RetryAfterMS int64         `json:"retry_after_ms,omitempty"`
 	Details      []byte        `json:"details,omitempty"`
@@ -69,8 +66,7 @@ const (
 	maxFailureStack = 32 << 10
 )
 
-// Trim cuts the texts to the stored limits, marks each cut, and replaces invalid UTF-8. A failure is evidence, so
-// its form is never a reason to refuse it.
+// Trim cuts and marks long texts and replaces invalid UTF-8: the form of a failure is never a reason to refuse it.
 func (f *Failure) Trim() {
 	f.Type = failure.Cut(f.Type, maxFailureName)
 	f.Code = failure.Cut(f.Code, maxFailureName)

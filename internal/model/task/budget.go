@@ -26,16 +26,15 @@ func (l ClassLimits) Of(c failure.Class) *int {
 
 // Budget is the number of attempts of a step.
 type Budget struct {
-	// Attempts is the step's number, first attempt included.
 	Attempts int
-	// Chosen: the number was set for this step; otherwise it is its priority's default.
+	// Chosen means set for this step, not its priority's default.
 	Chosen bool
-	// Own are the limits of the step's template, Common those of the server.
+	// Own are the template's limits, Common the server's.
 	Own, Common ClassLimits
 }
 
-// After returns the total number of attempts after a failure of a class. A limit only lowers the step's number, and
-// counts the retries of all classes: a step with changing failures is not healthier. The first of these applies:
+// After returns the total number of attempts after a failure of a class. A limit only lowers the number, and counts
+// the retries of all classes. The first of these applies:
 //
 //   - the template's limit of the class;
 //   - a number set for the step, except for class logic, where more attempts do not help;

@@ -11,7 +11,6 @@ import (
 
 func limit(n int) *int { return &n }
 
-// common are the default limits of a server.
 func common() task.ClassLimits {
 	return task.ClassLimits{Transient: limit(5), Resource: limit(3), Logic: limit(0), Worker: limit(3)}
 }

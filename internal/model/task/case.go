@@ -14,11 +14,11 @@ type CaseReason string
 
 // The reasons.
 const (
-	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in total
-	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed permanently
-	ReasonCycle             CaseReason = "dependency_cycle_detected" // steps wait for each other
-	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // ready without a live worker for the route
-	ReasonManual            CaseReason = "manual_dlq"                // opened by an operator
+	ReasonStaleness         CaseReason = "staleness_timeout"
+	ReasonMaxRetries        CaseReason = "max_retries_exceeded"
+	ReasonCycle             CaseReason = "dependency_cycle_detected"
+	ReasonWorkerUnavailable CaseReason = "worker_unavailable"
+	ReasonManual            CaseReason = "manual_dlq"
 )
 
 // CaseReasons lists the reasons.
@@ -53,47 +53,43 @@ func (r Resolution) Next() []Resolution { return resolutions[r] }
 type Case struct {
 	ID       ID
 	TaskID   ID
-	DefID    int64 // of the task's template
+	DefID    int64
 	OpenedAt Instant
 
-	// The latest occurrence; see Occurrence. Fingerprint, Retryable, Step, Class and Message are set in lists and
-	// in whole cases only.
-	Occurrences   int // times the task was found stuck; 1 for the first
+	// The latest occurrence. Lists and whole cases have Fingerprint, Retryable, Step, Class and Message, too.
+	Occurrences   int
 	OccurredAt    Instant
 	Reason        CaseReason
 	Cause         CaseCause
 	OriginalState State
 	Fingerprint   string
-	// Group is its group of the inbox; 0 for none yet.
+	// Group is in the inbox; 0 for none yet.
 	Group     int64
 	Retryable bool
 	Step      string
 	Class     failure.Class
 	Message   string
-	Snapshot  []byte // JSON; nil unless requested
+	Snapshot  []byte
 	Recovery  *Recovery
-	// Former are the kept earlier occurrences, oldest first; set in whole cases only.
+	// Former are the kept earlier occurrences, oldest first; whole cases only.
 	Former []Occurrence
 
 	Status Resolution
-	// Notes is the note of the resolution, or the last one. Thread has all notes of a whole case, oldest first; of
-	// any other case only the unstored ones.
-	Notes      string
-	Thread     []CaseNote
-	NoteCount  int
-	NoteBytes  int
-	Replays    Replays
-	ResolvedAt Instant
-	ResolvedBy string
-	// ResolvedKey names the API key of the resolution, "" for none.
-	ResolvedKey string
-	Metadata    []byte // JSON object, nil without any
-	// MetadataOmitted: a list omits Metadata to keep the page short.
+	// Notes is the note of the resolution, or the last one. Thread has all notes of a whole case, oldest first, else
+	// unstored ones.
+	Notes           string
+	Thread          []CaseNote
+	NoteCount       int
+	NoteBytes       int
+	Replays         Replays
+	ResolvedAt      Instant
+	ResolvedBy      string
+	ResolvedKey     string
+	Metadata        []byte
 	MetadataOmitted bool
 	CreatedAt       Instant
 	UpdatedAt       Instant
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
+	Unread          string
 }
 
 // NewCase opens a case; state is the task's current or previous state.
@@ -103,47 +99,47 @@ func NewCase(id ID, t *Task, state State, reason CaseReason, now Instant) *Case 
 		Status: CasePending, CreatedAt: now, UpdatedAt: now}
 }
 
-// The kinds of acts of a replay: on the task, and on each repeated step.
+// Kinds of acts of a replay: on the task, and on each repeated step.
 const (
 	ActReplay     = "replay"
 	ActReplayStep = "replay_step"
 )
 
-// ActResetStep is an operator's act on a step, which then restarts.
+// ActResetStep restarts a step.
 const ActResetStep = "reset_for_retry"
 
-// ResetActs are the kinds of acts that restart a step.
+// ResetActs restart a step.
 var ResetActs = []string{ActResetStep, ActReplayStep}
 
 // ActEditContext changes the context of a task.
 const ActEditContext = "edit_context"
 
-// ActGiveUp is the system's act on each open step of a task beyond its maximum duration: the step is in error.
+// ActGiveUp is the system's, for an open step of a task beyond its maximum duration.
 const ActGiveUp = "give_up_step"
 
-// ActCompensate is the system's act on a failed task: its compensation steps begin.
+// ActCompensate is the system's, for a failed task.
 const ActCompensate = "compensate"
 
-// The kinds of acts on a case.
+// Kinds of acts on a case.
 const (
 	ActOpenCase   = "open_case"
 	ActUpdateCase = "update_case"
 	ActReopenCase = "reopen_case"
 )
 
-// CaseChange is the result of an investigation.
+// CaseChange is an operator's change of a case.
 type CaseChange struct {
 	Status   Resolution // "" keeps it
-	Notes    *string    // a note to add; nil or "" adds none
+	Notes    *string
 	Actor    string
-	Key      string // name of the actor's API key, "" without one
+	Key      string // API key, "" without one
 	Metadata []byte // JSON object: members to set, null removes one; nil keeps all
 	Reopen   bool
-	Expect   Expectation // the operator's view of the case
+	Expect   Expectation
 }
 
-// Change applies a change and returns the act to store. It returns WrongState for a resolved case, except to reopen
-// it or add a note, and TooLarge if the thread is full.
+// Change applies a change and returns the act to store. WrongState: the case is resolved, and this is not a reopening
+// or a note. TooLarge: the thread is full.
 func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 	act := Act{At: now, TaskID: c.TaskID, CaseID: c.ID, Kind: ActUpdateCase, Actor: ch.Actor, From: string(c.Status)}
 	if ch.Reopen {
@@ -201,7 +197,7 @@ func (c *Case) guard(ch CaseChange) error {
 	return nil
 }
 
-// MergeObject sets members of a JSON object; null removes one. nil is an object without members.
+// MergeObject sets members of a JSON object; null removes one, and a nil object is empty.
 func MergeObject(object, changes []byte) ([]byte, error) {
 	if changes == nil {
 		return object, nil

@@ -2,22 +2,22 @@ package task
 
 import "slices"
 
-// Checkpoint is the progress of a step's attempt, in its handler's format. The next attempt receives it.
+// Checkpoint is the progress of an attempt, in its handler's format, for the next attempt.
 type Checkpoint struct {
 	Step  ID
 	Task  ID
-	DefID int64 // of its step; only new checkpoints have it
+	DefID int64 // of its step; older checkpoints have none
 	Token int64 // of the lease under which it was stored
 	At    Instant
-	Bytes int    // size of Body
-	Body  []byte // JSON; nil if not read
+	Bytes int
+	Body  []byte
 }
 
-// Checkpointed reports whether a step, by its ordinal, may have a checkpoint. False saves a query for most steps.
+// Checkpointed reports whether a step may have a checkpoint; false saves a query.
 func (m *Meta) Checkpointed(ordinal int) bool { return slices.Contains(m.Checkpoints, ordinal) }
 
-// NoteCheckpoint records that a step may have a checkpoint, and reports a change. It copies the list, because
-// readers may hold the old one.
+// NoteCheckpoint records that a step may have a checkpoint, and reports a change. It copies the list, because readers
+// may hold the old one.
 func (m *Meta) NoteCheckpoint(ordinal int) bool {
 	at, found := slices.BinarySearch(m.Checkpoints, ordinal)
 	if !found {

@@ -6,40 +6,36 @@ import (
 	"strconv"
 )
 
-// ChildSpec defines the child tasks that replace a worker. Either Template or Handler is set.
+// ChildSpec defines the child tasks of a step by Template or Handler.
 type ChildSpec struct {
 	Template string `json:"template,omitempty"`
 	Version  string `json:"version,omitempty"` // "" is the newest one when the step begins
 	Handler  string `json:"handler,omitempty"`
-	// Context is the expression of a child's context. "" is the parent's context, or, with Items, an object with
-	// item and index, which the expression can name.
+	// Context is the expression of a child's context. "" is the parent's or, with Items, an object with item and
+	// index.
 	Context string `json:"context,omitempty"`
-	// Items is the expression of a list: the step has a child for each item, or one child for "".
-	Items string `json:"items,omitempty"`
-	// Concurrency bounds the running children; 0 is DefaultConcurrency.
-	Concurrency int `json:"concurrency,omitempty"`
-	// MaxFailed bounds the failed children; Percent makes it a share of all.
-	MaxFailed int  `json:"max_failed,omitempty"`
-	Percent   bool `json:"percent,omitempty"`
+	// Items is the expression of a list with an item for each child; "" makes one child.
+	Items       string `json:"items,omitempty"`
+	Concurrency int    `json:"concurrency,omitempty"`
+	MaxFailed   int    `json:"max_failed,omitempty"`
+	Percent     bool   `json:"percent,omitempty"`
 	// FailOnError counts a child in error as failed; otherwise the step waits for its repair.
 	FailOnError bool `json:"fail_on_error,omitempty"`
-	// CountsOnly reduces the result of the step to the counts of its children.
-	CountsOnly bool `json:"counts_only,omitempty"`
+	CountsOnly  bool `json:"counts_only,omitempty"`
 }
 
+// The bounds of children.
 const (
-	// DefaultConcurrency bounds the running children of a step by default.
 	DefaultConcurrency = 100
-	// MaxChildDepth bounds nested children: a template may name itself.
+	// MaxChildDepth stops a template that names itself.
 	MaxChildDepth = 10
-	// MaxChildren bounds the children of a step under any configuration.
-	MaxChildren = 100_000
+	MaxChildren   = 100_000
 )
 
 // Each reports whether the step has a child for each item of a list.
 func (c *ChildSpec) Each() bool { return c.Items != "" }
 
-// Names of an item and its index, in the expression of the context or in that context.
+// Names of an item and its index in expressions and contexts.
 const (
 	EachItem  = "item"
 	EachIndex = "index"
@@ -61,7 +57,7 @@ func (c *ChildSpec) Target() string {
 	return c.Template
 }
 
-// MayFail returns the template text of how many children may fail.
+// MayFail describes the tolerated failures, for people.
 func (c *ChildSpec) MayFail() string {
 	if c.Percent {
 		return strconv.Itoa(c.MaxFailed) + "%"
@@ -69,7 +65,7 @@ func (c *ChildSpec) MayFail() string {
 	return strconv.Itoa(c.MaxFailed)
 }
 
-// OnError returns the template text of on_error.
+// OnError is the template's word for on_error.
 func (c *ChildSpec) OnError() string {
 	if c.FailOnError {
 		return "fail"
@@ -77,7 +73,7 @@ func (c *ChildSpec) OnError() string {
 	return "wait"
 }
 
-// Results returns the template text of the kind of result.
+// Results is the template's word for the kind of result.
 func (c *ChildSpec) Results() string {
 	if c.CountsOnly {
 		return "counts"
@@ -93,7 +89,7 @@ func (c *ChildSpec) Width() int {
 	return DefaultConcurrency
 }
 
-// Tolerated returns how many of total children may fail. A share is rounded down.
+// Tolerated returns how many of total children may fail, rounded down.
 func (c *ChildSpec) Tolerated(total int) int {
 	if c.Percent {
 		return total * c.MaxFailed / 100
@@ -104,13 +100,12 @@ func (c *ChildSpec) Tolerated(total int) int {
 // ChildOf links a child to its step, in the child's Meta.
 type ChildOf struct {
 	Task, Step ID
-	Index      int // from 0
+	Index      int
 	Depth      int // 1 for a child of a top-level task
 	// Quiet: the step ignores the child's result.
 	Quiet bool
 }
 
-// childOf is the stored form of ChildOf.
 type childOf struct {
 	Task  string `json:"task"`
 	Step  string `json:"step"`
@@ -119,12 +114,12 @@ type childOf struct {
 	Quiet bool   `json:"quiet,omitempty"`
 }
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON writes the stored form.
 func (c ChildOf) MarshalJSON() ([]byte, error) {
 	return json.Marshal(childOf{c.Task.String(), c.Step.String(), c.Index, c.Depth, c.Quiet})
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON reads the stored form.
 func (c *ChildOf) UnmarshalJSON(text []byte) error {
 	var of childOf
 	if err := json.Unmarshal(text, &of); err != nil {
@@ -142,9 +137,9 @@ func (c *ChildOf) UnmarshalJSON(text []byte) error {
 // ChildState is a child's state in the counts of its step.
 type ChildState string
 
-// The states of a child. A child in error may be repaired; one given up was cancelled or could not be submitted.
+// The states of a child. A child in error may be repaired; ChildGivenUp was cancelled or not submitted.
 const (
-	ChildNew     ChildState = "" // not counted yet
+	ChildNew     ChildState = ""
 	ChildRunning ChildState = "running"
 	ChildDone    ChildState = "done"
 	ChildErrored ChildState = "error"
@@ -168,30 +163,25 @@ func ChildStateOf(s State) ChildState {
 // FanOut is the progress of a step's children.
 type FanOut struct {
 	Step, Task ID
-	// Rev increases with every change of the other fields.
-	Rev int
-	// Total is the number of children, Unlisted before the list of items has been read.
-	Total     int
-	Submitted int // children with a lower index were submitted, or could not be
-	// The submitted children by state.
+	Rev        int
+	// Total is Unlisted before the list of items has been read.
+	Total                           int
+	Submitted                       int // lower indexes were submitted, or cannot be
 	Running, Done, Errored, GivenUp int
-	// Phase is the children's effect on the step.
-	Phase FanPhase
-	// Repeated: after a reset, failed children with a lower index run again.
+	Phase                           FanPhase
+	// Repeated means that after a reset failed children below this index run again.
 	Repeated int
-	// Bytes is the total size of the children's results.
-	Bytes int
-	// Version of the children's template, fixed when the step begins.
-	Version string
-	// Fresh: there is work that the rows of the children do not show.
+	Bytes    int
+	Version  string
+	// Fresh marks work that the children's rows do not show.
 	Fresh bool
 }
 
 // FanPhase is the effect of a step's children on it.
 type FanPhase int
 
-// The phases. A reset leads from FanFailed back to FanOpen. FanOver: the task is undone, and nothing below the step
-// runs or will run.
+// The phases. A reset leads from FanFailed back to FanOpen. FanOver means that the task is undone, and nothing below
+// the step runs or will run.
 const (
 	FanOpen   FanPhase = 0
 	FanFailed FanPhase = 1
@@ -199,7 +189,7 @@ const (
 	FanOver   FanPhase = 3
 )
 
-// Unlisted is the Total of a fan-out whose list is unread.
+// Unlisted is the Total of an unread list.
 const Unlisted = -1
 
 func (f *FanOut) slot(s ChildState) *int {
@@ -242,8 +232,8 @@ func (f *FanOut) Again() {
 	}
 }
 
-// AtRest reports whether an ended step has no child that runs or may be repaired. Children with a template may have
-// children, which need a look first.
+// AtRest reports whether no child of an ended step runs or may be repaired. Children with a template may have
+// children, which the caller must check.
 func (f *FanOut) AtRest(c *ChildSpec) bool {
 	return f.Phase == FanOver || f.Running+f.Errored == 0 && (c.Handler != "" || f.Submitted == 0)
 }
@@ -256,23 +246,22 @@ func (f *FanOut) Room(c *ChildSpec) int {
 	return max(min(f.Total-f.Submitted, c.Width()-f.Running), 0)
 }
 
-// Verdict is the conclusion from the children's states for their step.
+// Verdict is the effect of the children's states on their step.
 type Verdict int
 
 // The verdicts.
 const (
-	Going   Verdict = iota // children run or remain to be submitted
-	Stuck                  // too many children are in error, and repairable
-	Joined                 // the step is complete
-	TooMany                // the step failed: too many children did
+	Going Verdict = iota
+	Stuck         // too many children are in error, and repairable
+	Joined
+	TooMany
 )
 
-// Verdict returns the conclusion from the children's states.
+// Verdict evaluates the children's states:
 //
 //   - TooMany: more children failed permanently than may, even while others run.
-//   - Joined: all have ended, and not too many of them badly.
-//   - Stuck: the children in error would be too many. No more are submitted until an operator repairs some, which
-//     leads back to Going, or cancels them.
+//   - Joined: all have ended, and few enough of them badly.
+//   - Stuck: the children in error would be too many. No more are submitted until an operator repairs or cancels some.
 func (f *FanOut) Verdict(c *ChildSpec) Verdict {
 	if f.Total == Unlisted {
 		return Going

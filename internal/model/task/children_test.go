@@ -27,7 +27,7 @@ func TestFanOut(t *testing.T) {
 				f.Count(ChildNew, ChildRunning)
 				f.Submitted++
 			}
-			var open []int // children that may move
+			var open []int
 			for i, s := range states {
 				if s == ChildRunning || s == ChildErrored {
 					open = append(open, i)

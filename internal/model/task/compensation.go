@@ -2,29 +2,27 @@ package task
 
 import "slices"
 
-// A compensation step runs after its task failed: a step is in error permanently, and no other can run. It undoes
-// other steps or reports the failure. Dependencies on non-compensation steps name what it undoes: it is skipped
-// unless all of them are complete. (This is the idea of sagas: Garcia-Molina and Salem, Sagas, 1987.)
+// A compensation step runs after its task failed: a step is in error permanently, and no other can run. Its
+// dependencies on other steps name what it undoes: it is skipped unless all of them are complete. (This is the idea
+// of sagas: Garcia-Molina and Salem, Sagas, 1987.)
 
 // Compensation is the progress of a task's compensation.
 type Compensation struct {
-	// Begun: its compensation steps are decided. The other steps no longer change.
+	// Begun means that the compensation steps are decided and the other steps no longer change.
 	Begun bool
 	// Open counts the unsatisfied steps without compensation steps, and Failed those in error.
 	Open, Failed int
-	// Moving: a step runs, or will without an operator.
-	Moving bool
-	// Applies: a compensation step has something to undo.
-	Applies bool
+	Moving       bool
+	Applies      bool
 }
 
-// Due reports whether the failed task's compensation should begin. Running child tasks may still delay it.
+// Due reports whether compensation should begin. Running child tasks may still delay it.
 func (c Compensation) Due() bool { return !c.Begun && !c.Moving && c.Failed > 0 && c.Applies }
 
 // Undoes reports whether the task failed permanently and is, or will be, undone.
 func (c Compensation) Undoes() bool { return c.Begun || c.Due() }
 
-// CompensationOf returns the progress of a task's compensation; steps are all its steps.
+// CompensationOf needs all steps of the task.
 func (t *Template) CompensationOf(steps []*Step) Compensation {
 	var c Compensation
 	for _, s := range steps {
@@ -44,20 +42,20 @@ func (t *Template) CompensationOf(steps []*Step) Compensation {
 	return c
 }
 
-// Compensating reports whether one of a task's queued steps is a compensation step.
+// Compensating reports whether a queued step is a compensation step.
 func (t *Template) Compensating(steps []*Step) bool {
 	return t.Compensated && slices.ContainsFunc(steps, func(s *Step) bool {
 		return s.Queue != NoQueue && t.Spec(s).OnFailure
 	})
 }
 
-// Undoable reports whether all that a compensation step undoes was done; steps are all of its task in order. A
-// skipped step did nothing.
+// Undoable reports whether all that a compensation step undoes was done; a skipped step did nothing. steps are all of
+// its task in order.
 func Undoable(s StepSpec, steps []*Step) bool {
 	return !slices.ContainsFunc(s.Undoes, func(i int) bool { return i >= len(steps) || !steps[i].State.Done() })
 }
 
-// Reads are the steps whose results the step receives, as template indexes.
+// Reads are the template indexes of the steps whose results the step receives.
 func (s StepSpec) Reads() []int {
 	if len(s.Undoes) == 0 {
 		return s.Parents

@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestCompensationBegun: the compensation of a task has begun once somebody has decided on one of its steps, whatever
-// has become of the step since.
+// TestCompensationBegun: compensation has begun once one of its steps is decided.
 func TestCompensationBegun(t *testing.T) {
 	tpl := &task.Template{Steps: []task.StepSpec{{Name: "a"}, {Name: "undo", OnFailure: true}}}
 	for name, test := range map[string]struct {

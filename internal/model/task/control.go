@@ -7,9 +7,9 @@ type Kind string
 
 // The kinds of steps.
 const (
-	KindWork  Kind = ""      // a worker runs it
-	KindWait  Kind = "wait"  // it waits for a time, an approval or a signal
-	KindTasks Kind = "tasks" // its child tasks carry it out
+	KindWork  Kind = ""
+	KindWait  Kind = "wait" // it waits for a time, an approval or a signal
+	KindTasks Kind = "tasks"
 )
 
 // Kind returns the kind of the step.
@@ -27,11 +27,10 @@ func (s StepSpec) Kind() Kind {
 // Worked reports whether a worker runs the step.
 func (s StepSpec) Worked() bool { return s.Kind() == KindWork }
 
-// Special reports whether the engine handles the step before it is ready: it has a condition, has no worker, or
-// runs only after a failure.
+// Special reports whether the engine handles the step before it is ready.
 func (s StepSpec) Special() bool { return s.When != "" || s.Kind() != KindWork || s.OnFailure }
 
-// Named returns the indexes of steps by name, without unknown names.
+// Named returns the indexes of the known steps by name.
 func (t *Template) Named(names []string) []int {
 	var out []int
 	for i := range t.Steps {
@@ -42,7 +41,7 @@ func (t *Template) Named(names []string) []int {
 	return out
 }
 
-// Above reports whether a step depends on another, directly or indirectly; both are indexes into Steps.
+// Above reports whether a step depends on another, directly or not, by their indexes.
 func (t *Template) Above(step, other int) bool {
 	seen := make([]bool, len(t.Steps))
 	todo := []int{step}

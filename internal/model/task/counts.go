@@ -1,16 +1,15 @@
 package task
 
 // Counts are the steps of a task by class of state. Every change of a step updates them in the task's row, so the
-// task's state needs no read of other steps.
+// task's state needs no other rows.
 type Counts struct {
 	Pending   int // waits for parents, or for run_at
 	Active    int // enqueued, assigned, in progress, waiting for an outside event
 	Waiting   int // waits for a time: a retry, a snooze
 	Done      int // complete, skipped or resolved manually
-	Failed    int // error
+	Failed    int
 	Cancelled int
-	// ManualEnds counts the steps without dependants that an operator resolved, which make the task's outcome the
-	// operator's.
+	// ManualEnds counts the steps without dependants that an operator resolved: the outcome is then the operator's.
 	ManualEnds int
 }
 
@@ -51,16 +50,16 @@ func (c *Counts) Move(from, to StepState) {
 	*c.slot(to)++
 }
 
-// Undecided reports whether the task's state also depends on whether a pending step is due; see Evaluate.
+// Undecided reports whether the task's state also depends on due; see Evaluate.
 func (c Counts) Undecided() bool {
 	return c.Active+c.Waiting == 0 && c.Failed > 0 && c.Pending > 0
 }
 
-// Evaluate returns the state that follows from the counts for a task in state now. Terminal states stay. Only for
-// Undecided counts does due matter: it reports whether only timers separate a pending step from its route.
+// Evaluate returns the state of a task in state now. Terminal states stay. For Undecided counts, due says whether
+// only timers separate a pending step from its route.
 //
 //   - a step runs or may run: steps_in_process, even beside a failed branch;
-//   - nothing has begun, because run_at has not come: pending;
+//   - nothing has begun before run_at: pending;
 //   - nothing runs, but a step waits for a time: waiting_for_retry;
 //   - an operator made a step pending that is about to be enqueued: enqueuing_steps, even beside a failed branch;
 //   - a step failed permanently and no other can move: error;

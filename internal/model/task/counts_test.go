@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// wantState states the documented rule as questions instead of a switch.
+// wantState states the documented rule as questions.
 func wantState(c task.Counts, now task.State, due bool) task.State {
 	total := c.Pending + c.Active + c.Waiting + c.Done + c.Failed + c.Cancelled
 	if now == task.Complete || now == task.Cancelled || now == task.ResolvedManually {
@@ -25,13 +25,13 @@ func wantState(c task.Counts, now task.State, due bool) task.State {
 	}
 	if c.Failed > 0 {
 		if c.Pending > 0 && due {
-			return task.EnqueuingSteps // one is under way
+			return task.EnqueuingSteps
 		}
 		return task.Errored
 	}
 	if c.Pending > 0 {
 		if now == task.Errored || now == task.WaitingForRetry || now == task.EnqueuingSteps {
-			return task.EnqueuingSteps // a reset step is about to be enqueued
+			return task.EnqueuingSteps
 		}
 		return task.WaitingForDependencies
 	}
@@ -44,8 +44,8 @@ func wantState(c task.Counts, now task.State, due bool) task.State {
 	return task.Complete
 }
 
-// All combinations of up to two steps in each class, from every state: the result follows the rule, is reachable in
-// the table, and is stable.
+// All combinations of up to two steps in each class, from every state, follow the rule; the result is reachable and
+// stable.
 func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	const most = 2
@@ -60,7 +60,7 @@ func TestEvaluate(t *testing.T) {
 	}
 	check := func() {
 		if c.Total() == 0 || c.ManualEnds > c.Done {
-			return // no such task
+			return
 		}
 		for _, from := range task.States {
 			for _, due := range []bool{false, true} {
@@ -112,7 +112,6 @@ func TestEvaluateExamples(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	// two branches failed, and one is being repaired
 	repaired := task.Counts{Failed: 1, Pending: 3, Done: 1}
 	if got := repaired.Evaluate(task.Errored, true); got != task.EnqueuingSteps {
 		t.Errorf("with a step that was reset the task is %s", got)

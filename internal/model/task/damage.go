@@ -9,7 +9,7 @@ import (
 )
 
 // A row can hold an unrepresentable value, after a manual change, an older version's weaker checks, or a disk
-// failure. The row is shown without that value, with an explanation.
+// failure. The row is shown without it, with an explanation.
 
 type damage []string
 
@@ -19,7 +19,6 @@ func (d *damage) add(fault string) {
 	}
 }
 
-// times clears the times without a form in JSON.
 func (d *damage) times(list ...*Instant) {
 	for _, i := range list {
 		if !i.shows() {
@@ -49,8 +48,8 @@ func (d *damage) document(name string, p *[]byte) {
 
 func (d damage) String() string { return strings.Join(d, "; ") }
 
-// Shown returns the task without its unreadable parts, and an explanation of them, "" for nearly all tasks. It
-// checks the context if it was read.
+// Shown returns the task without its unreadable parts, and an explanation, usually "". It checks the context if it
+// was read.
 func (t Task) Shown() (*Task, string) {
 	var d damage
 	d.add(t.Unread)
@@ -139,7 +138,7 @@ func UnreadTemplate(def int64, why string) *Template {
 // Has reports whether the template has the step.
 func (t *Template) Has(s *Step) bool { return 1 <= s.Ordinal && s.Ordinal <= len(t.Steps) }
 
-// Spec returns the specification of a step; for an unknown step, a nearly empty one.
+// Spec returns a nearly empty specification for an unknown step.
 func (t *Template) Spec(s *Step) StepSpec {
 	if !t.Has(s) {
 		return StepSpec{Name: fmt.Sprintf("step %d", s.Ordinal)}

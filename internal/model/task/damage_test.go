@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// far has no form in JSON.
 const far task.Instant = 253_402_300_800_000_000
 
 func TestShownTask(t *testing.T) {

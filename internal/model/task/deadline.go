@@ -2,7 +2,7 @@ package task
 
 import "time"
 
-// A task has up to two deadlines: the end of its template's maximum duration, and its submission's (Meta.Deadline).
+// A task has up to two deadlines: by its template's maximum duration, and its submission's (Meta.Deadline).
 // DeadlineAt is the nearer one.
 
 // BeginDeadline sets the deadline for a maximum duration (0: none) from since.
@@ -13,7 +13,7 @@ func (t *Task) BeginDeadline(since Instant, duration time.Duration) {
 	}
 }
 
-// RenewDeadline is BeginDeadline for a repair now, which cancels a past deadline of the submission.
+// RenewDeadline is BeginDeadline for a repair, which cancels a past deadline of the submission.
 func (t *Task) RenewDeadline(now Instant, duration time.Duration) {
 	t.BeginDeadline(now, duration)
 	if t.DeadlineAt != 0 && t.DeadlineAt <= now {
@@ -27,8 +27,8 @@ func (t *Task) RenewDeadline(now Instant, duration time.Duration) {
 // SubmittersDeadline reports whether the submission's deadline applies.
 func (t *Task) SubmittersDeadline() bool { return t.DeadlineAt != 0 && t.DeadlineAt == t.Meta.Deadline }
 
-// HeldDeadline returns the deadline with regard to pauses: the maximum duration counts from the end of the last
-// pause, or from now during one. The submission's deadline stays.
+// HeldDeadline regards pauses: the maximum duration counts from the end of the last pause, or from now during one.
+// The submission's deadline stays.
 func (t *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Instant) Instant {
 	if l.MaxDuration <= 0 || t.DeadlineAt == 0 || t.SubmittersDeadline() {
 		return t.DeadlineAt
@@ -40,7 +40,6 @@ func (t *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Inst
 	return earlier(since.Add(l.MaxDuration), t.Meta.Deadline)
 }
 
-// b may be 0 for never.
 func earlier(a, b Instant) Instant {
 	if b != 0 && b < a {
 		return b

@@ -11,7 +11,7 @@ func TestExpiredDispatches(t *testing.T) {
 	const x, f = task.DispatchExpired, task.Failed
 	other := task.Attempt{StepID: task.ID{9}, Token: 1, Number: 1, Outcome: x}
 	for name, c := range map[string]struct {
-		now     int // attempts of the step
+		now     int
 		numbers []int
 		ends    []task.Outcome
 		want    int
@@ -26,7 +26,7 @@ func TestExpiredDispatches(t *testing.T) {
 		"ReplayKeepsNumbers": {4, []int{1, 2, 3, 4}, []task.Outcome{x, x, x, x}, 4},
 	} {
 		charged := []task.Attempt{other}
-		for i := len(c.numbers) - 1; i >= 0; i-- { // any order
+		for i := len(c.numbers) - 1; i >= 0; i-- {
 			charged = append(charged, task.Attempt{StepID: task.ID{1}, Token: int64(i + 1), Number: c.numbers[i],
 				Outcome: c.ends[i]})
 		}

@@ -32,11 +32,10 @@ type Problem struct {
 
 // Error is an error for callers. Its text is safe to show.
 type Error struct {
-	Code     Code
-	Message  string
-	Hint     string
-	Problems []Problem
-	// RetryAfter is the suggested delay before the next try; 0 is none.
+	Code       Code
+	Message    string
+	Hint       string
+	Problems   []Problem
 	RetryAfter time.Duration
 	Err        error // the cause, for the log only
 }
@@ -46,7 +45,6 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Message)
@@ -60,10 +58,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf returns the code of err: "" for nil, Internal for an unclassified error.
+// CodeOf returns "" for nil, Internal for an unclassified error.
 func CodeOf(err error) Code {
 	var e *Error
 	switch {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Expectation is an operator's view of an object before an act. The zero Expectation allows every act.
+// Expectation is an operator's view of an object before an act. The zero value allows every act.
 type Expectation struct {
 	State    string   // the expected state; "" for any
 	Versions []string // any of these; none for any
@@ -17,11 +17,11 @@ type Expectation struct {
 
 // Seen is an object's condition at the beginning of an act.
 type Seen struct {
-	What    string // task, step or case
+	What    string
 	ID      ID
 	State   string
 	Version string
-	Since   Instant // its last transition
+	Since   Instant
 }
 
 // Check returns Conflict if the object has changed since the operator saw it.
@@ -44,12 +44,11 @@ func (x Expectation) Check(now Seen) error {
 }
 
 const (
-	maxMatch = 1024 // bytes of a list of versions
+	maxMatch = 1024
 	anyMatch = "*"
 )
 
-// Match reads a value of If-Match: versions with or without quotes, separated by commas, or * for any. fault is ""
-// for none.
+// Match reads If-Match: versions with or without quotes, separated by commas, or * for any. fault is "" for none.
 func (x *Expectation) Match(list string) (fault string) {
 	if len(list) > maxMatch {
 		return "is " + strconv.Itoa(len(list)) + " bytes long; the limit is " + strconv.Itoa(maxMatch)
@@ -73,8 +72,8 @@ func (x *Expectation) Match(list string) (fault string) {
 // NoVersion matches no object.
 const NoVersion = -1
 
-// MatchOne reads the If-Match of an act on an object with numeric versions; 0 is any. An impossible ETag is not a
-// fault but NoVersion, so the act is refused with Conflict like any old ETag. fault is "" for none.
+// MatchOne reads If-Match for numeric versions; 0 is any. An impossible ETag is NoVersion, so the act is refused with
+// Conflict like any old ETag. fault is "" for none.
 func MatchOne(value string) (version int64, fault string) {
 	var x Expectation
 	if fault = x.Match(value); fault != "" {
@@ -101,13 +100,13 @@ func versionOf(state string, numbers ...int64) string {
 	var b [8]byte
 	for _, n := range numbers {
 		binary.LittleEndian.PutUint64(b[:], uint64(n))
-		_, _ = h.Write(b[:]) // never fails
+		_, _ = h.Write(b[:])
 	}
 	return state + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// Seen has a version that changes with the task's state, progress, priority, replays and context, not with every
-// transition of its steps.
+// Seen changes with the task's state, progress, priority, replays and context, not with every transition of its
+// steps.
 func (t *Task) Seen() Seen {
 	return Seen{What: "task", ID: t.ID, State: string(t.State), Since: t.StateAt,
 		Version: versionOf(string(t.State), int64(t.StateAt),
@@ -115,7 +114,7 @@ func (t *Task) Seen() Seen {
 			int64(t.Meta.ContextEdits), int64(t.DeadlineAt))}
 }
 
-// Seen has a version that changes with the step's state, attempts and leases. It does not reveal a lease's token.
+// Seen changes with the step's state, attempts and leases, without revealing a lease's token.
 func (s *Step) Seen() Seen {
 	moves := []Instant{s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt}
 	return Seen{What: "step", ID: s.ID, State: string(s.State), Since: slices.Max(moves),
@@ -125,10 +124,10 @@ func (s *Step) Seen() Seen {
 			int64(s.Priority))}
 }
 
-// Seen has a version that changes with every change of the case.
+// Seen changes with every change of the case.
 func (c *Case) Seen() Seen {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(c.Notes)) // never fails
+	_, _ = h.Write([]byte(c.Notes))
 	_, _ = h.Write(c.Metadata)
 	return Seen{What: "case", ID: c.ID, State: string(c.Status), Since: c.UpdatedAt, Version: versionOf(string(c.Status),
 		int64(c.UpdatedAt), int64(c.ResolvedAt), int64(c.Occurrences), int64(c.NoteCount),

@@ -2,8 +2,8 @@ package task
 
 import "github.com/taskerhq/tasker/internal/model/limit"
 
-// linkGates gives each step its own limits, else those of the template, which its steps share. A rate comes last,
-// because nothing may hold back a step that has used some of it.
+// linkGates gives each step its own limits, else the template's shared ones. A rate comes last, because nothing may
+// hold back a step that has used some of it.
 func (t *Template) linkGates() {
 	t.Limited = false
 	for i := range t.Steps {

@@ -89,7 +89,7 @@ func TestLinkLongCycle(t *testing.T) {
 func TestLinkParentsAndChildren(t *testing.T) {
 	t.Parallel()
 	g := graph("d: c b", "a", "b: a", "c: a")
-	for range 2 { // linking is repeatable
+	for range 2 {
 		if faults := g.Link(); faults != nil {
 			t.Fatal(faults)
 		}
@@ -109,8 +109,7 @@ func TestLinkParentsAndChildren(t *testing.T) {
 	}
 }
 
-// A graph whose edges all go one way links both ways without faults; a back edge closes a cycle, whose path the
-// message names.
+// A graph whose edges all go one way links without faults; a back edge closes a cycle, whose path the message names.
 func TestLinkProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,7 +145,6 @@ func TestLinkProperties(t *testing.T) {
 			t.Fatalf("parents and children differ by %d", edges)
 		}
 
-		// Close a cycle: an ancestor depends on its descendant.
 		low := rapid.IntRange(0, n-2).Draw(t, "low")
 		high := rapid.IntRange(low+1, n-1).Draw(t, "high")
 		if !slices.Contains(deps[high], fmt.Sprintf("s%d", low)) {

@@ -12,7 +12,7 @@ type GrowthRule string
 // The growth rules.
 const (
 	GrowNever    GrowthRule = "never"
-	GrowResource GrowthRule = "resource" // after failures of class resource
+	GrowResource GrowthRule = "resource"
 	GrowAlways   GrowthRule = "always"
 )
 
@@ -22,13 +22,13 @@ var GrowthRules = []GrowthRule{GrowNever, GrowResource, GrowAlways}
 // Growth lengthens a step's time-out from attempt to attempt.
 type Growth struct {
 	Rule   GrowthRule
-	Factor float64 // at least 1
+	Factor float64
 	// Cap bounds the growth. A longer time-out stays.
 	Cap time.Duration
 }
 
-// Next returns the time-out after a failure of a class, in whole seconds, the unit of the worker protocol. 0, no
-// time-out, stays.
+// Next returns the time-out after a failure, in whole seconds, the unit of the worker protocol. 0, no time-out,
+// stays.
 func (g Growth) Next(timeout time.Duration, c failure.Class) time.Duration {
 	grows := g.Rule == GrowAlways || g.Rule == GrowResource && c == failure.Resource
 	if !grows {

@@ -12,7 +12,7 @@ type WorkerHealth string
 // The healths of workers, best first.
 const (
 	HealthHealthy   WorkerHealth = "healthy"
-	HealthDegraded  WorkerHealth = "degraded"  // after healthy workers
+	HealthDegraded  WorkerHealth = "degraded"
 	HealthUnhealthy WorkerHealth = "unhealthy" // never chosen
 )
 
@@ -33,26 +33,20 @@ func (h WorkerHealth) rank() int {
 // HealthFacts are a worker's recent results.
 type HealthFacts struct {
 	LastHeartbeat Instant
-	// Failures counts failed attempts in a row.
-	Failures int
+	Failures      int
 	// Depth counts assigned steps that have not started.
-	Depth int
-	// Ended and Failed count the recent attempts and the failed ones among them.
+	Depth         int
 	Ended, Failed int
 }
 
 // HealthRule are the thresholds of a worker's health. Zero fields take defaults.
 type HealthRule struct {
 	// Silence is the age of the last heartbeat that makes a worker unhealthy.
-	Silence time.Duration
-	// DegradedFailures and UnhealthyFailures are failures in a row.
+	Silence                             time.Duration
 	DegradedFailures, UnhealthyFailures int
-	// DegradedDepth and UnhealthyDepth are assigned steps that have not started.
-	DegradedDepth, UnhealthyDepth int
-	// DegradedRate and UnhealthyRate are percentages of failed attempts.
-	DegradedRate, UnhealthyRate int
-	// MinEnded is the least number of attempts for a rate.
-	MinEnded int
+	DegradedDepth, UnhealthyDepth       int
+	DegradedRate, UnhealthyRate         int
+	MinEnded                            int
 }
 
 // WithDefaults replaces zero fields by their defaults.

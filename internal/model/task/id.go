@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// ID is a UUID of version 7 (RFC 9562) whose first 60 free bits, its sequence, are 48 bits of milliseconds and a
+// ID is a UUID of version 7 (RFC 9562). Its first 60 free bits, the sequence, are 48 bits of milliseconds and a
 // 12-bit counter. Sequences of a Source strictly increase, so IDs order by creation, and a store with a single
 // writing Source can use the sequence as its key.
 //
-// A task with n steps owns n+1 consecutive sequences: its own and one per step. Its steps are a range of keys
-// without an index.
+// A task with n steps owns n+1 consecutive sequences, so its steps are a range of keys.
 type ID [16]byte
 
 const (
@@ -47,7 +46,6 @@ func (id ID) Low() uint64 { return binary.BigEndian.Uint64(id[8:]) & lowMask }
 // IsZero reports whether the ID is unset.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// String returns the canonical form of RFC 9562.
 func (id ID) String() string {
 	var b [36]byte
 	hex.Encode(b[:8], id[:4])
@@ -75,13 +73,13 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// SeqFloor is the lowest sequence of a Source at t, for selection by creation time.
+// SeqFloor is the lowest sequence of a Source at t.
 func SeqFloor(t time.Time) int64 { return t.UnixMilli() << 12 }
 
 // Source issues IDs. It is safe for concurrent use.
 //
-// The low bits are a keyed mix of the sequence, so a store with the seed can rebuild an ID from its sequence, and
-// IDs of two sources differ even if their clocks agree.
+// The low bits are a keyed mix of the sequence: a store with the seed can rebuild an ID from its sequence, and IDs of
+// two sources differ even if their clocks agree.
 type Source struct {
 	seed uint64
 
@@ -102,8 +100,8 @@ func (s *Source) Take(now time.Time, n int) ID {
 	return s.ID(seq)
 }
 
-// Step returns the ID of the n-th step, from 1, of a task of this Source. For a task of another Source, such as
-// another node's, the result is wrong: it may belong to a task of this one.
+// Step returns the ID of the n-th step, from 1, of a task of this Source. For a task of another node the result is
+// wrong, and may belong to a task of this one.
 func (s *Source) Step(task ID, n int) ID { return s.ID(task.Seq() + int64(n)) }
 
 // ID rebuilds the ID of a sequence of this Source.

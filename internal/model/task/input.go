@@ -11,25 +11,22 @@ import (
 
 // Rules for every external value: HTTP, SDK, command line and YAML.
 const (
-	// MaxName bounds a name, a key or a label, in bytes.
 	MaxName = 255
-	// MaxDepth bounds the nesting of stored JSON. Readers embed it in their own documents, and parsers of other
-	// languages have low limits.
+	// MaxDepth bounds the nesting of stored JSON, because readers embed it and parsers of other languages have low
+	// limits.
 	MaxDepth = 200
 )
 
 // Storable times are from minInstant and before maxInstant. The zero Instant means never, and times past the year
-// 9999 have no form in JSON; computed times may exceed stored ones.
+// 9999 have no form in JSON.
 const (
 	minInstant Instant = 1
 	maxInstant Instant = 221_845_392_000_000_000 // 9000-01-01T00:00:00Z
 )
 
-// outOfRange is FromTime's result outside the range.
 const outOfRange Instant = -1
 
-// FromTime converts an external time. Unlike At, it reads the zero time as a time, not as never. InstantFault
-// checks the result.
+// FromTime converts an external time. Unlike At, it reads the zero time as a time. InstantFault checks the result.
 func FromTime(t time.Time) Instant {
 	if TimeFault(t) != "" {
 		return outOfRange
@@ -45,7 +42,7 @@ func FromOptional(t *time.Time) Instant {
 	return FromTime(*t)
 }
 
-// FromFilter is FromTime for a filter: the zero time is no bound.
+// FromFilter is FromTime where the zero time is no bound.
 func FromFilter(t time.Time) Instant {
 	if t.IsZero() {
 		return 0
@@ -70,8 +67,8 @@ func InstantFault(i Instant) string {
 	return TimeFault(time.Time{})
 }
 
-// TextFault returns the fault of a text of at most limit bytes, or "". A text with the limit of a name must not
-// have line breaks, because stores keep lists of names one a line. Other texts are prose.
+// TextFault returns the fault of a text of at most limit bytes, or "". A text with the limit of a name must not have
+// line breaks, because stores keep lists of names one a line.
 func TextFault(s string, limit int) string {
 	if len(s) > limit {
 		return fmt.Sprintf("is %d bytes long; the limit is %d", len(s), limit)
@@ -93,7 +90,7 @@ func CharacterFault(s string, prose bool) string {
 	return ""
 }
 
-// JSONFault returns the fault of a JSON document of at most limit bytes, or "". nil, no document, is valid.
+// JSONFault returns the fault of a document of at most limit bytes, or "". nil is valid.
 func JSONFault(p []byte, limit int) string {
 	switch {
 	case len(p) > limit:
@@ -123,7 +120,7 @@ func tooDeep(p []byte) bool {
 	for i := 0; i < len(p); i++ {
 		switch c := p[i]; {
 		case quoted && c == '\\':
-			i++ // skip the escaped character
+			i++
 		case c == '"':
 			quoted = !quoted
 		case quoted:

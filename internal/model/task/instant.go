@@ -2,7 +2,7 @@ package task
 
 import "time"
 
-// Instant is a time in microseconds since 1970, the resolution of every store. Zero is "not yet" or "never".
+// Instant is a time in microseconds since 1970. Zero is "not yet" or "never".
 type Instant int64
 
 // At converts a time; the zero time becomes the zero Instant.
@@ -16,8 +16,7 @@ func At(t time.Time) Instant {
 // Years in RFC 3339 have four digits.
 func (i Instant) shows() bool { return -62_135_596_800_000_000 < i && i < 253_402_300_800_000_000 }
 
-// Time converts to UTC. An Instant without a form in JSON, which only a damaged row holds, becomes the zero time,
-// so that lists stay readable.
+// Time converts to UTC. A value without a form in JSON, from a damaged row, becomes the zero time.
 func (i Instant) Time() time.Time {
 	if i == 0 || !i.shows() {
 		return time.Time{}

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// maxExponent bounds the written exponent of an integer, generously for 64 bits.
 const maxExponent = 100
 
-// PlainInteger writes a number of JSON or YAML in plain digits, "" unless it is whole. In both formats 59, 59.0 and
-// 5.9e1 are the same number.
+// PlainInteger writes a number of JSON or YAML in plain digits, "" unless it is whole: 59, 59.0 and 5.9e1 are the
+// same number.
 func PlainInteger(raw string) string {
 	if !strings.ContainsAny(raw, ".eE") {
 		return raw

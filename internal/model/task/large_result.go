@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// LargeResult is a result above the inline limit: an object in the blob store, to which the step's result refers.
-// See docs/design/0055-large-results.md.
+// LargeResult is a result above the inline limit: an object in the blob store, which the step's result names. See
+// docs/design/0055-large-results.md.
 type LargeResult struct {
 	// Key begins with the ID of the step.
 	Key    string
 	Step   ID
 	Token  int64 // of the lease under which it was sent
 	Bytes  int64
-	SHA256 string // in hexadecimal
+	SHA256 string
 	State  LargeResultState
-	At     Instant // last upload
+	At     Instant
 }
 
 // LargeResultState is the state of a LargeResult's object.
 type LargeResultState int
 
 const (
-	// LargeSent means: uploaded, or uploading, without a reference.
+	// LargeSent has no reference yet; the upload may still run.
 	LargeSent LargeResultState = 0
-	// LargeTaken means: a completed step refers to it.
+	// LargeTaken has a reference in a completed step.
 	LargeTaken LargeResultState = 1
-	// LargeDoomed means: to be deleted; no result will refer to it.
+	// LargeDoomed is to be deleted and gets no reference.
 	LargeDoomed LargeResultState = 2
 )
 
@@ -45,7 +45,6 @@ func NewLargeResult(step ID, token, size int64, sum [32]byte, now Instant) *Larg
 // LargeResultsOf is the key prefix of a step.
 func LargeResultsOf(step ID) string { return step.String() + "/" }
 
-// largeMark begins a reference to a large result.
 const largeMark = `{"$tasker:large_result":`
 
 type largeReference struct {
@@ -60,8 +59,8 @@ func (l *LargeResult) Reference() []byte {
 	return slices.Concat([]byte(largeMark), inner, []byte("}"))
 }
 
-// LargeResultOf returns the object to which a step's result refers, nil for an inline result. It ignores references
-// to objects of other steps.
+// LargeResultOf returns the object that a step's result names, nil for an inline result. It ignores objects of other
+// steps.
 func LargeResultOf(step ID, result []byte) *LargeResult {
 	if !bytes.HasPrefix(result, []byte(largeMark)) {
 		return nil

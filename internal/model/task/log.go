@@ -9,17 +9,17 @@ import (
 type AttemptLog struct {
 	Step    ID
 	Task    ID
-	Token   int64 // of the lease of the attempt
-	Attempt int   // its number
+	Token   int64
+	Attempt int
 	At      Instant
-	Bytes   int64  // logged in total
-	Text    string // the end of the log
+	Bytes   int64
+	Text    string
 }
 
 // LogsPerStep is the number of attempts with a log; the oldest are deleted first.
 const LogsPerStep = 10
 
-// LogTail returns at most limit bytes from the end, in whole characters. Invalid UTF-8 becomes U+FFFD.
+// LogTail returns at most limit bytes from the end, in whole characters, with U+FFFD for invalid UTF-8.
 func LogTail(text string, limit int) string {
 	if extra := len(text) - limit; extra > 0 {
 		text = text[extra:]

@@ -7,9 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
-// MergePatch applies a JSON merge patch (RFC 7396): null removes a member, and a patch that is no object replaces
-// the document. A nil document is null. A client-encoded value is replaced whole. Unnamed values keep their bytes;
-// both arguments must be valid JSON.
+// MergePatch applies a JSON merge patch (RFC 7396). A nil document is null. A client-encoded value is replaced whole.
+// Unnamed values keep their bytes; both arguments must be valid JSON.
 func MergePatch(document, patch []byte) ([]byte, error) {
 	changes, ok := objectOf(patch)
 	if !ok || envelope.Is(patch) { // an encoded value has no members

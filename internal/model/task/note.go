@@ -2,10 +2,10 @@ package task
 
 // CaseNote is an append-only entry in the thread of a case.
 type CaseNote struct {
-	No     int // from 1
+	No     int
 	At     Instant
 	Author string
-	Key    string // the author's API key, "" without one
+	Key    string
 	Text   string
 }
 

@@ -11,16 +11,16 @@ type CaseCause string
 
 // The causes.
 const (
-	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed its last attempt
-	CauseNoRetries        CaseCause = "no_retries"        // a step with a single attempt failed
-	CauseNotRetryable     CaseCause = "not_retryable"     // the failure was final
-	CauseClassLimit       CaseCause = "class_limit"       // attempts remain, but not for this class
-	CauseLostWorkers      CaseCause = "lost_workers"      // a step lost its worker too often
-	CauseStale            CaseCause = "stale"             // too long in one state
-	CauseDeadline         CaseCause = "deadline"          // longer than max_duration_minutes
-	CauseCycle            CaseCause = "cycle"             // steps wait for each other
-	CauseNoWorker         CaseCause = "no_worker"         // ready without a live worker for the route
-	CauseManual           CaseCause = "manual"            // opened by an operator
+	CauseRetriesExhausted CaseCause = "retries_exhausted"
+	CauseNoRetries        CaseCause = "no_retries" // a step with a single attempt failed
+	CauseNotRetryable     CaseCause = "not_retryable"
+	CauseClassLimit       CaseCause = "class_limit" // attempts remain, but not for this class
+	CauseLostWorkers      CaseCause = "lost_workers"
+	CauseStale            CaseCause = "stale"
+	CauseDeadline         CaseCause = "deadline" // longer than max_duration_minutes
+	CauseCycle            CaseCause = "cycle"
+	CauseNoWorker         CaseCause = "no_worker"
+	CauseManual           CaseCause = "manual"
 )
 
 // CaseCauses lists the causes.
@@ -28,7 +28,7 @@ var CaseCauses = []CaseCause{CauseRetriesExhausted, CauseNoRetries, CauseNotRetr
 	CauseLostWorkers, CauseStale, CauseDeadline,
 	CauseCycle, CauseNoWorker, CauseManual}
 
-// Codes of failures that the engine reports for steps that it gave up.
+// Failure codes for steps that the engine ended.
 const (
 	CodeStale    = "TASK_STALE"
 	CodeDeadline = "TASK_TIMEOUT"
@@ -57,61 +57,57 @@ func CauseOf(s *Step, a *Attempt) CaseCause {
 
 // Occurrence is one time that the task of a case was stuck.
 type Occurrence struct {
-	No            int // 1 opened the case
+	No            int
 	At            Instant
 	Reason        CaseReason
-	Cause         CaseCause // "" for one stored before causes
-	OriginalState State     // of the task, before the occurrence
-	// Fingerprint is the failure's (see Failure.Fingerprint), "" without one. Retryable: a retry may help.
-	Fingerprint string
-	// Group is its group of the inbox; only new occurrences have it.
+	Cause         CaseCause
+	OriginalState State // of the task, before the occurrence
+	Fingerprint   string
+	// Group is in the inbox; older occurrences have none.
 	Group     int64
 	Retryable bool
-	// Step, Class and Message are the last failed step, the class of its failure and the beginning of its message,
-	// "" without a failure.
+	// Step, Class and Message describe the last failed step; "" without a failure.
 	Step     string
 	Class    failure.Class
 	Message  string
 	Snapshot []byte    // JSON; nil unless requested
 	Recovery *Recovery // nil: the task failed again before a repair
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
+	Unread   string
 }
 
 // Recovery is the recovery of a case's task.
 type Recovery struct {
-	At    time.Time `json:"at"`
-	State State     `json:"state"`            // the task's state afterwards
-	By    string    `json:"by"`               // the operator, or "system"
-	Key   string    `json:"by_key,omitempty"` // name of the operator's API key
-	How   string    `json:"how,omitempty"`    // the action that recovered it
-	// FinishedAt is the end of the task; State is then final.
+	At         time.Time  `json:"at"`
+	State      State      `json:"state"`
+	By         string     `json:"by"` // the operator, or "system"
+	Key        string     `json:"by_key,omitempty"`
+	How        string     `json:"how,omitempty"` // the action that recovered it
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 }
 
 // Replays counts the replays of a case's task while the case was pending.
 type Replays struct {
 	Count int        `json:"count"`
-	At    *time.Time `json:"at"` // of the last one
+	At    *time.Time `json:"at"`
 	By    string     `json:"by"`
-	Key   string     `json:"by_key,omitempty"` // name of the API key
+	Key   string     `json:"by_key,omitempty"`
 }
 
-// Bounds of a case. It keeps the first and the latest occurrence, and the newest ones between them up to a number
-// and a size of snapshots.
+// Bounds of a case. It keeps the first and the latest occurrence, and the newest between them up to a number and a
+// size of snapshots.
 const (
-	KeptOccurrences = 10 // including the first and the latest
+	KeptOccurrences = 10
 	OccurrenceBytes = 1 << 20
-	MaxCaseMessage  = 1 << 10 // bytes
+	MaxCaseMessage  = 1 << 10
 )
 
-// KeptFrom returns the number of the oldest kept occurrence after the first.
+// KeptFrom returns the oldest kept number after the first.
 func KeptFrom(latest int) int { return latest - (KeptOccurrences - 2) }
 
-// Dropped returns the number of occurrences that the case has dropped.
+// Dropped returns the number of dropped occurrences.
 func (c *Case) Dropped() int { return c.Occurrences - 1 - len(c.Former) }
 
-// Latest returns the latest occurrence of a case.
+// Latest returns the latest occurrence.
 func (c *Case) Latest() Occurrence {
 	return Occurrence{No: c.Occurrences, At: c.OccurredAt, Reason: c.Reason, Cause: c.Cause,
 		OriginalState: c.OriginalState, Fingerprint: c.Fingerprint,

@@ -6,22 +6,20 @@ import (
 	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
-// OperatorLimit is an operator's run-time limit of a handler or a route, one per target. An ended one is kept for a
-// while, because time limits count from its end.
+// OperatorLimit is an operator's limit of a handler or a route, one per target. An ended one is kept for a while,
+// because time limits count from its end.
 type OperatorLimit struct {
-	PauseTarget // of the kind PauseHandler or PauseRoute
+	PauseTarget
 
-	Permits int        // steps at once; 0: no limit
-	Rate    limit.Rate // steps that begin in a time; zero: no limit
+	Permits int
+	Rate    limit.Rate
 
-	Actor, Reason string
-	// At and ChangedAt are the times of its creation and last change.
-	At, ChangedAt Instant
-	// EndedAt is 0 while it applies; EndedBy and EndReason explain its end.
+	Actor, Reason      string
+	At, ChangedAt      Instant
 	EndedAt            Instant
 	EndedBy, EndReason string
 
-	Bucket limit.Bucket // of the rate
+	Bucket limit.Bucket
 }
 
 // LimitNo is negative, which separates its permits from those of gates.
@@ -29,7 +27,7 @@ func (t PauseTarget) LimitNo() int64 {
 	return -limit.Number(t.Namespace, "operator: "+string(t.Kind)+" "+t.Name, t.Capabilities)
 }
 
-// Faults returns the problems of a limit, located at the fields of the API's request.
+// Faults locates problems at the fields of the API's request.
 func (l *OperatorLimit) Faults() []Problem {
 	problems := l.PauseTarget.Faults()
 	if l.Kind != PauseHandler && l.Kind != PauseRoute {

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// Outage is an incident on a route: many attempts failed with one fingerprint within a short time. While it is open
-// its route admits only one step at a time, the probe. A route has at most one open outage.
+// Outage is an incident on a route: many attempts failed with one fingerprint within a short time. Until it closes,
+// the route admits only one step at a time, the probe. A route has at most one open outage.
 type Outage struct {
-	ID      ID    `json:"-"`
-	RouteID int64 `json:"-"`
-	// Namespace, Handler and Capabilities (its Route.CapabilityKey) identify the route.
+	ID           ID     `json:"-"`
+	RouteID      int64  `json:"-"`
 	Namespace    string `json:"-"`
 	Handler      string `json:"handler"`
 	Capabilities string `json:"capabilities,omitempty"`
-	// Group identifies the fingerprint: the inbox group of its permanent failures. Title describes it.
+	// Group is the inbox group of the fingerprint's permanent failures. Title describes it.
 	Group int64  `json:"group"`
 	Title string `json:"title,omitempty"`
 	// Failures at its opening, less the successes between them, counted from Since.
@@ -25,25 +24,22 @@ type Outage struct {
 	Version  int64   `json:"version"`
 
 	// ProbeNo grows with every reservation of a probe; Probes counts those with a step.
-	ProbeNo int64 `json:"probe_no,omitempty"`
-	Probes  int   `json:"probes,omitempty"`
-	// NextProbeAt is the next probe, ProbeEvery the current interval.
+	ProbeNo     int64         `json:"probe_no,omitempty"`
+	Probes      int           `json:"probes,omitempty"`
 	NextProbeAt Instant       `json:"next_probe_at"`
 	ProbeEvery  time.Duration `json:"probe_every"`
-	// ProbeUntil is 0 unless a probe is reserved or runs, and is when to check its fate. ProbeStep is zero while it
-	// is only reserved; ProbeToken is the token of its lease.
-	ProbeUntil Instant `json:"probe_until,omitempty"`
-	ProbeTask  ID      `json:"-"`
-	ProbeStep  ID      `json:"-"`
-	ProbeToken int64   `json:"probe_token,omitempty"`
-	ProbeAt    Instant `json:"probe_at,omitempty"`
-	// LastProbe is the result of the last probe, "" before the first.
+	// ProbeUntil is when to check a reserved or running probe; 0 for none. ProbeStep is zero while it is only
+	// reserved; ProbeToken is its lease's.
+	ProbeUntil  Instant     `json:"probe_until,omitempty"`
+	ProbeTask   ID          `json:"-"`
+	ProbeStep   ID          `json:"-"`
+	ProbeToken  int64       `json:"probe_token,omitempty"`
+	ProbeAt     Instant     `json:"probe_at,omitempty"`
 	LastProbe   ProbeResult `json:"last_probe,omitempty"`
 	LastProbeAt Instant     `json:"last_probe_at,omitempty"`
 	// Spared counts failures with its fingerprint that cost no attempt, including probes.
 	Spared int `json:"spared,omitempty"`
 
-	// ClosedAt is 0 while it is open.
 	ClosedAt    Instant `json:"-"`
 	ClosedBy    string  `json:"closed_by,omitempty"`
 	CloseReason string  `json:"close_reason,omitempty"`
@@ -55,9 +51,9 @@ type ProbeResult string
 // The results of probes.
 const (
 	ProbeSucceeded ProbeResult = "succeeded"
-	ProbeFailed    ProbeResult = "failed"  // any failure
-	ProbeEmpty     ProbeResult = "no_step" // no step was ready on the route
-	ProbeLost      ProbeResult = "lost"    // released, cancelled, or its worker or node ended
+	ProbeFailed    ProbeResult = "failed"
+	ProbeEmpty     ProbeResult = "no_step"
+	ProbeLost      ProbeResult = "lost" // released, cancelled, or its worker or node ended
 )
 
 // OutageRules open and probe outages.
@@ -71,7 +67,6 @@ type OutageRules struct {
 	ProbeAtMost time.Duration
 }
 
-// probeReserved is how long a reservation waits for its step.
 const probeReserved = 15 * time.Second
 
 // Farthest bounds the time until the next look at a probe.
@@ -84,7 +79,7 @@ func NewOutage(id ID, r *Route, b Burst, title string, rules OutageRules, now In
 		NextProbeAt: now.Add(rules.ProbeEvery), ProbeEvery: rules.ProbeEvery}
 }
 
-// Why says in a sentence why it opened.
+// Why explains its opening in a sentence.
 func (o *Outage) Why() string {
 	text := fmt.Sprintf("%d failures with one fingerprint within %s", o.Failures,
 		o.OpenedAt.Sub(o.Since).Round(time.Millisecond))
@@ -106,8 +101,8 @@ func (o *Outage) Open() bool { return o.ClosedAt == 0 }
 // Probing reports whether a probe is reserved or under way.
 func (o *Outage) Probing() bool { return o.ProbeUntil != 0 }
 
-// ProbeDue returns when to look for the next probe. A time beyond the rules comes from a clock that was put back;
-// then it is now.
+// ProbeDue returns when to look for the next probe: now if the time is beyond the rules, because the clock was put
+// back.
 func (o *Outage) ProbeDue(now Instant, rules OutageRules) Instant {
 	at := o.NextProbeAt
 	if o.Probing() {
@@ -158,8 +153,7 @@ func (o *Outage) IsProbe(step ID, token int64) bool {
 	return step != ID{} && o.ProbeStep == step && o.ProbeToken == token
 }
 
-// Probed ends the probe. A success does not close the outage; see Close. A failure doubles the interval, up to the
-// bound of rules.
+// Probed ends the probe. A success does not close the outage; see Close. A failure doubles the interval.
 func (o *Outage) Probed(how ProbeResult, now Instant, rules OutageRules) {
 	o.endProbe(how, now)
 	if how == ProbeFailed {
@@ -181,11 +175,11 @@ func (o *Outage) Close(now Instant, actor, reason string) {
 	o.ProbeUntil = 0
 }
 
-// Burst counts the failures with one fingerprint on a route. Group identifies the fingerprint.
+// Burst counts the failures with one fingerprint, that of Group, on a route.
 type Burst struct {
 	RouteID, Group int64
-	Since          Instant // first counted failure
-	Failures       int     // less the successes since; at least 0
+	Since          Instant
+	Failures       int // less the successes since; at least 0
 }
 
 // Compare orders bursts by route, then fingerprint: the lock order of all transactions.
@@ -193,8 +187,8 @@ func (b Burst) Compare(o Burst) int {
 	return cmp.Or(cmp.Compare(b.RouteID, o.RouteID), cmp.Compare(b.Group, o.Group))
 }
 
-// Add counts failures less successes. It drops a burst older than within, and one that begins in the future,
-// because the clock was put back.
+// Add counts failures less successes. It drops a burst older than within, and one in the future, because the clock
+// was put back.
 func (b Burst) Add(net int, now Instant, within time.Duration) Burst {
 	if b.Failures == 0 || b.Since.Add(within) < now || b.Since > now {
 		b.Since, b.Failures = now, 0

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestOutageRules: under any events and clock jumps the next look at a probe and the probe interval stay bounded,
-// and only the newest reservation is valid.
+// TestOutageRules: under any events and clock jumps probes and their interval stay bounded, and only the newest
+// reservation is valid.
 func TestOutageRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,9 +2,8 @@ package task
 
 import "time"
 
-// A parked step is ready, but something other than a parent holds it back, such as a pause or a limit. It stays
-// enqueued in a queue of its holder instead of its route. So no claim, dispatcher or worker sees it, and the index
-// of the queues finds the next one to release.
+// A parked step is ready, but a pause or a limit holds it back. It stays enqueued in a queue of its holder instead of
+// its route, so no claim, dispatcher or worker sees it, and the index of the queues finds the next one to release.
 //
 // The number of this queue is far below zero and contains the holder's number, in a range for each kind.
 const (
@@ -18,7 +17,7 @@ const (
 // ParkedTemplate is the queue of the parked steps of a template.
 func ParkedTemplate(def int64) int64 { return parkedTemplates - min(max(def, 1), maxTemplate) }
 
-// ParkedLimit is the queue of the steps that wait at the gate of a limit.
+// ParkedLimit is the queue of the steps that wait at a limit's gate.
 func ParkedLimit(gate int64) int64 { return parkedLimits - min(max(gate, 1), maxLimit) }
 
 // LimitOf returns the gate of a queue; false for other queues.
@@ -38,10 +37,10 @@ func ParkedTemplates() (above, below int64) {
 	return parkedTemplates - maxTemplate - 1, parkedTemplates
 }
 
-// ParkingQueue reports whether a number is that of a queue of parked steps.
+// ParkingQueue reports whether a queue is for parked steps.
 func ParkingQueue(queue int64) bool { return queue < parkedTemplates }
 
-// Parked reports whether the step is enqueued and something holds it back.
+// Parked reports whether something holds the enqueued step back.
 func (s *Step) Parked() bool { return s.State == StepEnqueued && ParkingQueue(s.Queue) }
 
 // OnRoute reports whether the step can be claimed.
@@ -74,8 +73,8 @@ func errParked(s *Step) error {
 	return Errorf(WrongState, "step %s is parked and cannot be claimed", s.ID)
 }
 
-// ParkedKey returns the constant sort key of a parked step, so checks for long waits skip parked steps: where the
-// order bounds the wait, a level is an advantage of a part of that bound.
+// ParkedKey is constant, so checks for long waits skip parked steps: where the order bounds the wait, a level is an
+// advantage of a part of that bound.
 func (s Scheduling) ParkedKey(level int, ready Instant) int64 {
 	if s.Mode == Aging || s.MaxWait <= 0 {
 		return s.Key(level, ready)

@@ -78,8 +78,7 @@ func TestParkAndRelease(t *testing.T) {
 	}
 }
 
-// Under a bound on waits no step that comes later than the bound precedes a parked one at any level; of two
-// simultaneous ones the higher level is first.
+// Under a bound on waits no step that comes later than the bound precedes a parked one.
 func TestParkedKey(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,10 +11,10 @@ type PauseKind string
 
 // The kinds of a pause.
 const (
-	PauseRoute     PauseKind = "route"     // one route: a handler with required capabilities
-	PauseHandler   PauseKind = "handler"   // all routes of a handler in a namespace
-	PauseTemplate  PauseKind = "template"  // the tasks of all versions of a template
-	PauseNamespace PauseKind = "namespace" // all routes of a namespace
+	PauseRoute     PauseKind = "route"
+	PauseHandler   PauseKind = "handler"
+	PauseTemplate  PauseKind = "template"
+	PauseNamespace PauseKind = "namespace"
 )
 
 // PauseKinds are all kinds, the narrowest first.
@@ -24,8 +24,7 @@ var PauseKinds = []PauseKind{PauseRoute, PauseHandler, PauseTemplate, PauseNames
 type PauseTarget struct {
 	Kind      PauseKind
 	Namespace string
-	// Name of the handler or template, "" for a namespace.
-	Name string
+	Name      string
 	// Capabilities is the Route.CapabilityKey of a route, "" for other kinds.
 	Capabilities string
 }
@@ -41,7 +40,6 @@ func (t PauseTarget) Compare(o PauseTarget) int {
 		cmp.Compare(t.Capabilities, o.Capabilities))
 }
 
-// String describes the target in a sentence.
 func (t PauseTarget) String() string {
 	in := " in namespace " + strconv.Quote(t.Namespace)
 	switch t.Kind {
@@ -59,7 +57,7 @@ func (t PauseTarget) String() string {
 	}
 }
 
-// Faults returns the problems of a target, located at the fields of the API's request.
+// Faults locates problems at the fields of the API's request.
 func (t PauseTarget) Faults() []Problem {
 	var problems []Problem
 	name := func(at, text string) {
@@ -100,7 +98,7 @@ func (t PauseTarget) Faults() []Problem {
 	return problems
 }
 
-// maxTargetCapabilities bounds the capabilities of a target in bytes, because a database indexes them.
+// maxTargetCapabilities is in bytes, for a database index.
 const maxTargetCapabilities = 1500
 
 // Pause is an operator's act that holds steps back, one per target. An ended one is kept for a while, because time
@@ -108,16 +106,14 @@ const maxTargetCapabilities = 1500
 type Pause struct {
 	PauseTarget
 
-	Actor, Reason string
-	At            Instant
-	// Until is the automatic end; 0: never.
-	Until Instant
-	// EndedAt is 0 while it applies; EndedBy and EndReason explain its end.
+	Actor, Reason      string
+	At                 Instant
+	Until              Instant
 	EndedAt            Instant
 	EndedBy, EndReason string
 }
 
-// End returns the end of the pause up to now; 0 while it holds.
+// End returns the end of the pause up to now; 0 while it applies.
 func (p *Pause) End(now Instant) Instant {
 	switch {
 	case p.EndedAt != 0:

@@ -21,8 +21,8 @@ const (
 // Endless is the end of an unbounded promise.
 const Endless Instant = math.MaxInt64
 
-// Promised returns the promise to a step and its end; bound is the longest wait for a worker, 0 for unbounded. A
-// step that is neither queued nor leased has NoPromise.
+// Promised returns the promise to a step and its end; bound is the longest wait for a worker, 0 for unbounded. A step
+// neither queued nor leased has NoPromise.
 func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 	switch {
 	case s.Queue == Timers:
@@ -39,7 +39,7 @@ func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 		return NoPromise, 0
 	case s.LeaseUntil > now && s.Deadline() != 0:
 		return PromisedAttempt, s.Deadline()
-	default: // not begun, or the worker is silent
+	default:
 		return PromisedAttempt, s.LeaseUntil
 	}
 }
@@ -50,13 +50,13 @@ type LimitSource string
 // The sources of a limit.
 const (
 	NoLimit         LimitSource = ""
-	LimitOfTemplate LimitSource = "template"     // the template's threshold of the state
-	LimitOfAll      LimitSource = "global"       // the global threshold of the state
-	LimitOfPromise  LimitSource = "promise"      // the global threshold, counted from the end of a promise
-	LimitOfDuration LimitSource = "max_duration" // the template's maximum duration of the whole task
+	LimitOfTemplate LimitSource = "template"
+	LimitOfAll      LimitSource = "global"
+	LimitOfPromise  LimitSource = "promise"
+	LimitOfDuration LimitSource = "max_duration"
 )
 
-// Limit is the time until a task is stale in its place, and the reason.
+// Limit is the time until a task is stale, and the reason.
 type Limit struct {
 	// Threshold is the whole time (0: none), Used the elapsed part.
 	Threshold, Used time.Duration
@@ -65,14 +65,13 @@ type Limit struct {
 	Promise       Promise
 	PromisedStep  *Step
 	PromisedUntil Instant
-	// Prolonged is the part of Threshold from the promise.
-	Prolonged time.Duration
+	Prolonged     time.Duration
 }
 
 // Health returns how near the limit is.
 func (l Limit) Health() Health { return HealthOf(l.Used, l.Threshold) }
 
-// StaleAt returns the end of a task's limit; 0 without one. The time before its run_at does not count.
+// StaleAt returns the end of a task's limit; 0 without one. Time before its run_at does not count.
 func (l Limit) StaleAt(k *Task, now Instant) Instant {
 	if l.Threshold <= 0 {
 		return 0
@@ -87,8 +86,8 @@ func (l Limit) StaleAt(k *Task, now Instant) Instant {
 type HeldUntil func(*Step) Instant
 
 // Limit returns how long a task may stay in its state. The template's threshold always applies; a global one counts
-// from the end of the last promise to a step. Neither counts time before the end of a pause. steps are the queued
-// ones; held may be nil.
+// from the end of the last promise. Neither counts time before the end of a pause. steps are the queued ones; held
+// may be nil.
 func (t Thresholds) Limit(k *Task, l Lifecycle, steps []*Step, bound time.Duration, held HeldUntil, now Instant) Limit {
 	threshold, own := t.of(k.State, l)
 	since, paused := heldSince(k.Since(now), steps, held)
@@ -137,7 +136,7 @@ func heldSince(since Instant, steps []*Step, held HeldUntil) (Instant, *Step) {
 	return since, nil
 }
 
-// DurationLimit returns the limit of the task's whole duration; Threshold 0 is none.
+// DurationLimit returns the limit of the whole duration; Threshold 0 is none.
 func DurationLimit(k *Task, l Lifecycle, now Instant) Limit {
 	if l.MaxDuration <= 0 || k.DeadlineAt == 0 {
 		return Limit{}

@@ -88,10 +88,10 @@ func TestNearerLimit(t *testing.T) {
 		{limit(10, 30), none, limit(10, 30)},
 		{none, limit(10, 30), limit(10, 30)},
 		{none, none, none},
-		{limit(25, 30), limit(10, 12), limit(10, 12)},    // both warn, 2 minutes are left
-		{limit(1, 30), limit(90, 100), limit(90, 100)},   // only one warns
-		{limit(31, 30), limit(99, 100), limit(31, 30)},   // one is over
-		{limit(10, 30), limit(100, 1000), limit(10, 30)}, // both are well
+		{limit(25, 30), limit(10, 12), limit(10, 12)},
+		{limit(1, 30), limit(90, 100), limit(90, 100)},
+		{limit(31, 30), limit(99, 100), limit(31, 30)},
+		{limit(10, 30), limit(100, 1000), limit(10, 30)},
 	} {
 		if got := c.state.Nearer(c.whole); got != c.want {
 			t.Errorf("of %+v and %+v it is %+v", c.state, c.whole, got)

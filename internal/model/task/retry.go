@@ -12,8 +12,8 @@ type Backoff string
 
 // The back-off strategies.
 const (
-	BackoffNone        Backoff = "none"        // no delay
-	BackoffFixed       Backoff = "fixed"       // base
+	BackoffNone        Backoff = "none"
+	BackoffFixed       Backoff = "fixed"
 	BackoffLinear      Backoff = "linear"      // base * attempts
 	BackoffExponential Backoff = "exponential" // base * 2^(attempts-1)
 )
@@ -23,7 +23,6 @@ var Backoffs = []Backoff{BackoffNone, BackoffFixed, BackoffLinear, BackoffExpone
 
 // Retry decides whether, how often and when a failed attempt is repeated.
 type Retry struct {
-	// Retryable false allows a single attempt.
 	Retryable bool
 	// MaxAttempts includes the first; 0 takes the priority level's.
 	MaxAttempts int
@@ -31,12 +30,11 @@ type Retry struct {
 	Base        time.Duration
 	// Max caps the delay before jitter; 0 takes the priority level's.
 	Max time.Duration
-	// Jitter is the fraction by which the delay varies in both directions: 0.1 is ±10 %.
+	// Jitter is the fraction by which the delay varies: 0.1 is ±10 %.
 	Jitter float64
-	// Limits bound the retries per class of failure.
 	Limits ClassLimits `json:",omitzero"`
-	// BaseSaid and JitterSaid mark explicit values. In templates stored without them, only values other than the
-	// default are explicit.
+	// BaseSaid and JitterSaid mark explicit values. In older templates only values other than the default are
+	// explicit.
 	BaseSaid   bool `json:",omitempty"`
 	JitterSaid bool `json:",omitempty"`
 }

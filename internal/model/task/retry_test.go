@@ -23,7 +23,7 @@ func TestDelay(t *testing.T) {
 		policy     task.Retry
 		retryAfter time.Duration
 		roll       float64
-		want       []time.Duration // after attempt 1, 2, 3 ...
+		want       []time.Duration
 	}{
 		{"Exponential", capped, 0, half, []time.Duration{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}},
 		{"Linear", task.Retry{Backoff: task.BackoffLinear, Base: 2 * s, Max: 7 * s}, 0, half,
@@ -63,7 +63,7 @@ func TestDelayAfter(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		f    task.Failure
-		want []time.Duration // after attempt 1, 2, 3
+		want []time.Duration
 	}{
 		{"Plain", task.Failure{Code: "BUSY"}, []time.Duration{4 * s, 5 * s, 5 * s}},
 		{"RateLimit", task.Failure{Code: "RATE_LIMIT"}, []time.Duration{8 * s, 10 * s, 10 * s}},
@@ -122,7 +122,7 @@ func TestOver(t *testing.T) {
 	silent := task.DefaultRetry()
 	said := silent
 	said.BaseSaid, said.JitterSaid = true, true
-	other := silent // stored without the flags
+	other := silent
 	other.Base, other.Jitter = 2*time.Second, 0
 	for _, c := range []struct {
 		name   string
@@ -141,7 +141,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// The delay stays within base ± jitter, above Retry-After and below the caps, and without jitter never shrinks.
+// The delay stays within base ± jitter, above Retry-After and below the caps.
 func TestDelayBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,8 +179,7 @@ func TestDelayBounds(t *testing.T) {
 	})
 }
 
-// After any failure the delay is the plain one or, for an overload, twice as long, at least Retry-After and below
-// the cap.
+// After an overload the delay doubles within Retry-After and the cap.
 func TestDelayAfterBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,13 +9,12 @@ import (
 type Returns struct {
 	// Lost and NotStarted count lost workers and unstarted attempts since the last snooze.
 	Lost, NotStarted int
-	// All adds released and snoozed ones.
-	All int
+	All              int
 }
 
-// ReturnsOf counts the last returns of a step. attempts, also of other steps, are in the order of their ends. A
-// reset or replay of the step restarts the count. A release says nothing; a snooze proves that the handler ended
-// without bringing the worker down.
+// ReturnsOf counts the last returns of a step. attempts, also of other steps, are in the order of their ends. A reset
+// or replay restarts the count. A release says nothing; a snooze proves that the handler ended without killing the
+// worker.
 func ReturnsOf(step ID, attempts []Attempt, acts []Act) (r Returns) {
 	began, snoozed := LastReset(step, acts), false
 	for _, a := range slices.Backward(attempts) {
@@ -49,10 +48,9 @@ func LastReset(step ID, acts []Act) (at Instant) {
 	return at
 }
 
-// Workers is the number of workers in a row that were lost, or did not start the step.
+// Workers counts the workers in a row that were lost, or did not start the step.
 func (r Returns) Workers() int { return r.Lost + r.NotStarted }
 
-// String describes the returns.
 func (r Returns) String() string {
 	switch {
 	case r.NotStarted == 0:

@@ -17,7 +17,7 @@ func TestReturnsOf(t *testing.T) {
 		return []task.Act{{StepID: step, Kind: task.ActResetStep, At: at}}
 	}
 	for name, c := range map[string]struct {
-		ends []task.Outcome // in order, from 1
+		ends []task.Outcome
 		acts []task.Act
 		want task.Returns
 		says string

@@ -12,8 +12,7 @@ type Route struct {
 	Namespace    string
 	Handler      string
 	Capabilities []string // sorted, no duplicates
-	// Unread says why the row is unreadable, "" for nearly all.
-	Unread string
+	Unread       string
 }
 
 // CapabilityKey is the canonical text of the capability set.

@@ -45,7 +45,7 @@ func TestOvertaken(t *testing.T) {
 		want      time.Duration
 		bounded   bool
 	}{
-		{orders()["Unbounded"], 50, 50, 0, true}, // first come, first served
+		{orders()["Unbounded"], 50, 50, 0, true},
 		{orders()["Unbounded"], 50, 25, 0, true},
 		{orders()["Unbounded"], 50, 51, 0, false},
 		{orders()["Strict"], 50, 51, time.Hour, true},
@@ -134,7 +134,7 @@ func TestLimitOfPromises(t *testing.T) {
 	k := &task.Task{State: task.WaitingForRetry, StateAt: now}
 	for name, c := range map[string]struct {
 		steps   []*task.Step
-		ordinal int // 0: none
+		ordinal int
 	}{
 		"Longest":       {[]*task.Step{timer(1, now+9), timer(2, now+8)}, 1},
 		"LongestIsLast": {[]*task.Step{timer(1, now+8), timer(2, now+9)}, 2},
@@ -194,15 +194,15 @@ func TestNearerOfTwoLimits(t *testing.T) {
 		return task.Limit{Used: used * time.Minute, Threshold: threshold * time.Minute, Source: source}
 	}
 	for _, c := range []struct{ state, whole, want task.Limit }{
-		{limit(7, 10, "a"), limit(0, 15, "b"), limit(7, 10, "a")}, // 3 are left of a
+		{limit(7, 10, "a"), limit(0, 15, "b"), limit(7, 10, "a")},
 		{limit(0, 10, "a"), limit(10, 20, "b"), limit(0, 10, "a")},
 		{limit(0, 0, "a"), limit(1, 10, "b"), limit(1, 10, "b")},
 		{limit(20, 0, "a"), limit(1, 10, "b"), limit(1, 10, "b")},
 		{limit(1, 10, "a"), limit(20, 0, "b"), limit(1, 10, "a")},
 		{limit(20, 0, "a"), limit(30, 0, "b"), limit(20, 0, "a")},
-		{limit(80, 100, "a"), limit(0, 10, "b"), limit(80, 100, "a")}, // it warns, though it ends later
+		{limit(80, 100, "a"), limit(0, 10, "b"), limit(80, 100, "a")},
 		{limit(0, 10, "a"), limit(80, 100, "b"), limit(80, 100, "b")},
-		{limit(20, 10, "a"), limit(130, 100, "b"), limit(130, 100, "b")}, // both are over, b for longer
+		{limit(20, 10, "a"), limit(130, 100, "b"), limit(130, 100, "b")},
 	} {
 		if got := c.state.Nearer(c.whole); got != c.want {
 			t.Errorf("of %+v and %+v it is %+v", c.state, c.whole, got)
@@ -348,7 +348,7 @@ func TestProbed(t *testing.T) {
 	if !dead.Probed("", 2) || dead.State != task.WorkerDead {
 		t.Errorf("a probe wakes the dead: %+v", dead)
 	}
-	other := task.Worker{State: task.WorkerUnhealthy, ProbeError: "e"} // as after Heard zeroed the count
+	other := task.Worker{State: task.WorkerUnhealthy, ProbeError: "e"}
 	if !other.Probed("", 2) || other.ProbeError != "" || other.State != task.WorkerActive {
 		t.Errorf("the error of a probe stays: %+v", other)
 	}
@@ -399,7 +399,7 @@ func TestBoundsOfInput(t *testing.T) {
 	nested := func(depth int) []byte {
 		return []byte("[[]," + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "]")
 	}
-	for depth, want := range map[int]bool{200: true, 201: false} { // one bracket more than levels
+	for depth, want := range map[int]bool{200: true, 201: false} {
 		if got := task.JSONFault(nested(depth), 1000) == ""; got != want {
 			t.Errorf("%d levels: %t, want %t", depth, got, want)
 		}

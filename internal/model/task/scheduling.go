@@ -6,28 +6,26 @@ import "time"
 type SchedulingMode string
 
 const (
-	// Strict means: the wait counts only after MaxWait.
+	// Strict counts the wait only after MaxWait.
 	Strict SchedulingMode = "strict"
-	// Promote means: the wait counts in leaps, to the next named level.
+	// Promote counts the wait in leaps, to the next named level.
 	Promote SchedulingMode = "promote"
-	// Aging means: the wait counts continuously.
+	// Aging counts the wait continuously.
 	Aging SchedulingMode = "aging"
 )
 
-// Scheduling is the order of ready steps and the only source of sort keys. A step gets its key when it becomes
-// ready: in Aging all steps age at the same rate, so their order never changes; in the other modes the few that
-// cross a threshold get a new key. The zero Scheduling is strict order without a bound.
+// Scheduling is the order of ready steps and the only source of sort keys. A step gets its key when it becomes ready.
+// In Aging all steps age at the same rate, so their order never changes; in the other modes the few that cross a
+// threshold get a new key. The zero value is strict order without a bound.
 type Scheduling struct {
-	Mode SchedulingMode
-	// AgingWeight is the wait that makes up for one level. Aging only.
+	Mode        SchedulingMode
 	AgingWeight time.Duration
-	// MaxWait is the wait after which no step that becomes ready later precedes, at any level; 0 is never.
-	MaxWait time.Duration
-	// Promotions are the leaps of Promote, in any order.
+	// MaxWait is the wait after which no later step precedes, at any level; 0 is never.
+	MaxWait    time.Duration
 	Promotions []Promotion
 }
 
-// Promotion makes a step that has waited for After count as Level, unless its own is higher.
+// Promotion raises a step to Level, unless its own is higher, after a wait.
 type Promotion struct {
 	Level int
 	After time.Duration
@@ -36,7 +34,7 @@ type Promotion struct {
 // Key returns the sort key of a step when it becomes ready.
 func (s Scheduling) Key(level int, ready Instant) int64 { return s.KeyAt(level, ready, ready) }
 
-// KeyAt returns the sort key at now of a step of its own level that became ready at ready.
+// KeyAt returns the sort key at now of a step of its level that became ready at ready.
 func (s Scheduling) KeyAt(level int, ready, now Instant) int64 {
 	if s.Mode == Aging {
 		return int64(ready.Add(s.handicap(level)))
@@ -52,7 +50,6 @@ func (s Scheduling) LastKey(level int, ready Instant) int64 {
 	return StrictKey(level, ready)
 }
 
-// handicap returns the delay of a level behind the highest one.
 func (s Scheduling) handicap(level int) time.Duration {
 	d := s.AgingWeight * time.Duration(MaxPriority-level)
 	if s.MaxWait > 0 {
@@ -111,8 +108,7 @@ func (s Scheduling) Overtaken(level, by int) (time.Duration, bool) {
 	return first, first > 0
 }
 
-// LongestTurn bounds the time after which ever fewer steps overtake one, with checks at an interval; 0 is
-// unbounded.
+// LongestTurn bounds the time after which ever fewer steps overtake one, with checks at an interval; 0 is unbounded.
 func (s Scheduling) LongestTurn(interval time.Duration) time.Duration {
 	most, bounded := s.Overtaken(0, MaxPriority)
 	switch {
@@ -125,7 +121,7 @@ func (s Scheduling) LongestTurn(interval time.Duration) time.Duration {
 	}
 }
 
-// Effective returns the level of a step that becomes ready now and has the same place, never below the step's own.
+// Effective returns the level of a step that becomes ready now and has the same place, never below its own.
 func (s Scheduling) Effective(st *Step, now Instant) int {
 	if !st.OnRoute() {
 		return st.Priority

@@ -38,7 +38,7 @@ func TestKeyAt(t *testing.T) {
 		{"Promote", 25, 10 * time.Minute, task.StrictKey(50, ready)},
 		{"Promote", 25, 20 * time.Minute, task.StrictKey(75, ready)},
 		{"Promote", 50, 10 * time.Minute, task.StrictKey(50, ready)},
-		{"Promote", 60, 15 * time.Minute, task.StrictKey(60, ready)}, // the next name above is 75
+		{"Promote", 60, 15 * time.Minute, task.StrictKey(60, ready)},
 		{"Promote", 60, 20 * time.Minute, task.StrictKey(75, ready)},
 		{"Promote", 0, 10 * time.Minute, task.StrictKey(50, ready)},
 		{"Promote", 90, 30 * time.Minute, task.StrictKey(90, ready)},
@@ -46,8 +46,8 @@ func TestKeyAt(t *testing.T) {
 		{"Aging", 100, 0, int64(ready)},
 		{"Aging", 75, 0, int64(ready.Add(10 * time.Minute))},
 		{"Aging", 25, 0, int64(ready.Add(30 * time.Minute))},
-		{"Aging", 25, 2 * time.Hour, int64(ready.Add(30 * time.Minute))}, // never rewritten
-		{"AgingSlow", 25, 0, int64(ready.Add(time.Hour))},                // the cap
+		{"Aging", 25, 2 * time.Hour, int64(ready.Add(30 * time.Minute))},
+		{"AgingSlow", 25, 0, int64(ready.Add(time.Hour))},
 	} {
 		if got := orders()[c.order].KeyAt(c.level, ready, ready.Add(c.waited)); got != c.want {
 			t.Errorf("%s: level %d after %v has key %d, want %d", c.order, c.level, c.waited, got, c.want)
@@ -76,7 +76,7 @@ func drawOrder(t *rapid.T) task.Scheduling {
 	return s
 }
 
-// A step that becomes ready later by the bound is second, and Threshold names the steps that need a new key.
+// A step that becomes ready later by the bound is second; Threshold names the steps that need a new key.
 func TestOrderOfAnyTwo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,32 +8,31 @@ const MaxSignal = 255
 // SignalName identifies a signal; IDs are unique in a namespace.
 type SignalName struct{ Namespace, ID string }
 
-// Signal is an external message for steps that wait for its name and key. It is kept for a while for later waits.
+// Signal is an external message for steps that wait for its name and key, kept for a while for later waits.
 type Signal struct {
 	SignalName
 	Name       string
 	Key        string
 	ReceivedAt Instant
 	ExpiresAt  Instant
-	// Taken counts the steps that have taken it.
-	Taken int64
-	// Fresh: waiting steps may not have it yet.
+	Taken      int64
+	// Fresh means that waiting steps may not have it yet.
 	Fresh bool
 	// Payload is JSON, nil for none; Bytes is its size.
 	Payload []byte
 	Bytes   int
 }
 
-// StepWait describes a step's wait beside its row: for lists, and for signals looking for their steps.
+// StepWait describes a step's wait beside its row: for lists, and for signals.
 type StepWait struct {
 	Step, Task         ID
 	Namespace          string
-	Template, StepName string // names
+	Template, StepName string
 	Kind               WaitKind
-	Name, Key          string // of a signal
+	Name, Key          string
 	At                 Instant
-	Until              Instant // 0: unbounded
-	// Fresh: a signal may have missed this row before it was visible.
+	Until              Instant
+	// Fresh means that a signal may have missed this row before it was visible.
 	Fresh bool
 }
 
@@ -54,7 +53,7 @@ func SignalFault(s string) string {
 	return TextFault(s, MaxSignal)
 }
 
-// KeyOfWait checks the key of a wait after the context's values are filled in.
+// KeyOfWait checks the key of a wait with the context's values filled in.
 func KeyOfWait(key string) error {
 	if fault := SignalFault(key); fault != "" {
 		return fmt.Errorf("the key %s", fault)

@@ -9,7 +9,6 @@ type Thresholds struct {
 	StepsInProcess         time.Duration
 }
 
-// thresholds are the states in which a task can be stale, with the template's and the global threshold.
 var thresholds = map[State]func(Thresholds, Lifecycle) (own, global time.Duration){
 	WaitingForDependencies: func(t Thresholds, l Lifecycle) (time.Duration, time.Duration) {
 		return l.MaxWaitingForDependencies, t.WaitingForDependencies
@@ -40,8 +39,8 @@ func (t Thresholds) of(s State, l Lifecycle) (d time.Duration, its bool) {
 	return max(global, 0), false
 }
 
-// Since returns when the threshold of the current state begins to count: not before run_at and its turn. An
-// operator may start a part of a scheduled task; the rest waits for run_at.
+// Since returns when the threshold of the current state begins to count: not before run_at and its turn. An operator
+// may start a part of a scheduled task; the rest waits for run_at.
 func (t *Task) Since(now Instant) Instant {
 	if t.Meta.Held {
 		return now
@@ -83,7 +82,7 @@ type Health string
 const (
 	Healthy Health = "healthy"
 	Warning Health = "warning" // from WarningPercent of the threshold
-	Stale   Health = "stale"   // from the whole threshold
+	Stale   Health = "stale"
 )
 
 func (h Health) worse(o Health) bool { return h != o && (h == Stale || o == Healthy) }

@@ -26,7 +26,7 @@ func TestThresholdOf(t *testing.T) {
 		{task.StepsInProcess, all, task.Lifecycle{}, time.Hour},
 		{task.StepsInProcess, all, own, 10 * time.Minute},
 		{task.StepsInProcess, task.Thresholds{}, task.Lifecycle{}, 0},
-		{task.StepsInProcess, task.Thresholds{StepsInProcess: -1}, task.Lifecycle{}, 0}, // configured as never
+		{task.StepsInProcess, task.Thresholds{StepsInProcess: -1}, task.Lifecycle{}, 0},
 		{task.Complete, all, own, 0},
 	} {
 		if got := c.all.Of(c.state, c.own); got != c.want {
@@ -47,7 +47,7 @@ func TestSmallestThreshold(t *testing.T) {
 		{task.Thresholds{WaitingForDependencies: 1, WaitingForRetry: 2, StepsInProcess: 3}, 1},
 		{task.Thresholds{WaitingForDependencies: -1, WaitingForRetry: 2, StepsInProcess: 3}, 2},
 	} {
-		for range 20 { // the table has no order
+		for range 20 {
 			if got := c.all.Smallest(task.Lifecycle{}); got != c.want {
 				t.Fatalf("%+v: %v, want %v", c.all, got, c.want)
 			}
@@ -55,8 +55,7 @@ func TestSmallestThreshold(t *testing.T) {
 	}
 }
 
-// A live task is checked when it can first be stale: by its state's threshold, else by the smallest, since it may
-// move at any time.
+// A live task is checked when it can first be stale.
 func TestLookAtStaleness(t *testing.T) {
 	t.Parallel()
 	all := task.Thresholds{WaitingForRetry: 2 * time.Hour, StepsInProcess: time.Hour}

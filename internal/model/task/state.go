@@ -5,7 +5,7 @@ import "slices"
 // State is the state of a task.
 type State string
 
-// A transaction may pass through several task states; only its last one is observable.
+// The states of a task. Only the last one in a transaction is observable.
 const (
 	Pending                State = "pending"
 	Initializing           State = "initializing"
@@ -83,14 +83,14 @@ type StepState string
 // Step states.
 const (
 	StepPending                  StepState = "pending"
-	StepWaiting                  StepState = "waiting" // for an event outside of workers
+	StepWaiting                  StepState = "waiting"
 	StepEnqueued                 StepState = "enqueued"
 	StepAssigned                 StepState = "assigned"
 	StepInProgress               StepState = "in_progress"
 	StepEnqueuedForOrchestration StepState = "enqueued_for_orchestration"
 	StepWaitingForRetry          StepState = "waiting_for_retry"
 	StepComplete                 StepState = "complete"
-	StepSkipped                  StepState = "skipped" // its condition did not hold
+	StepSkipped                  StepState = "skipped"
 	StepErrored                  StepState = "error"
 	StepCancelled                StepState = "cancelled"
 	StepResolvedManually         StepState = "resolved_manually"
@@ -103,9 +103,8 @@ var StepStates = []StepState{StepPending, StepWaiting, StepEnqueued, StepAssigne
 
 // stepTransitions are a step's transitions.
 //
-//   - A snoozed or released step goes back without a failure.
-//   - A step without a worker waits, and fails or completes from there; if its condition does not hold, it is
-//     skipped.
+//   - A snoozed or released step returns without a failure.
+//   - A step without a worker waits, and fails, completes or is skipped from there.
 //   - An operator can resolve or complete a step in any state that is not terminal, and reset it where a retry
 //     makes sense.
 var stepTransitions = map[StepState][]StepState{
@@ -142,7 +141,7 @@ func (s StepState) Can(t StepState) bool { return slices.Contains(stepTransition
 //	ChildStateOf             its state in its parent's counts
 //	FanOut.AtRest            nothing below one of its steps runs or will run
 //
-// Of a step, TestMeanings has the table:
+// Of a step (see TestMeanings):
 //
 //	Terminal   nothing changes it
 //	Satisfies  dependants may run
@@ -161,7 +160,7 @@ func (s StepState) Satisfies() bool {
 	return s == StepComplete || s == StepSkipped || s == StepResolvedManually
 }
 
-// Done reports whether anyone carried out the step: there is something to undo.
+// Done reports whether anyone carried out the step.
 func (s StepState) Done() bool { return s == StepComplete || s == StepResolvedManually }
 
 // Leased reports whether a worker holds the step.

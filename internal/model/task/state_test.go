@@ -127,8 +127,7 @@ func TestTerminalStates(t *testing.T) {
 	}
 }
 
-// Every state is reachable, every other than a terminal one leads to a terminal one, and tables have only listed
-// states.
+// Every state is reachable and leads to a terminal one.
 func TestEveryStateIsReachable(t *testing.T) {
 	t.Parallel()
 	t.Run("Task", func(t *testing.T) {

@@ -4,7 +4,7 @@ import "time"
 
 // Queues that are not routes. A step that needs attention is in exactly one queue, sorted by Key: ready steps on
 // their route by sort key, waiting and scheduled ones by due time, leased ones by the time of the next check. One
-// index serves all three. Numbers far below zero are parking queues; see park.go.
+// index serves all three. Parking queues are far below zero; see park.go.
 const (
 	NoQueue int64 = 0
 	Timers  int64 = -1 // Key is the Instant at which the step becomes ready
@@ -16,12 +16,12 @@ const (
 type Step struct {
 	ID          ID
 	TaskID      ID
-	Ordinal     int // place in the template, from 1
+	Ordinal     int
 	DefID       int64
 	RouteID     int64
 	Priority    int
 	State       StepState
-	OpenParents int // parents not yet satisfied
+	OpenParents int
 
 	Queue int64
 	Key   int64
@@ -30,25 +30,23 @@ type Step struct {
 	MaxAttempts int
 	Timeout     time.Duration
 
-	// Token is the number of the last lease. It increases with every lease of the step.
+	// Token is the number of the last lease, increasing within the step.
 	Token    int64
 	WorkerNo int64
 
-	ReadyAt    Instant // last time it was enqueued
+	ReadyAt    Instant
 	AssignedAt Instant
 	StartedAt  Instant
-	FinishedAt Instant // end of the last attempt, or of the step
-	LeaseUntil Instant // 0 without a lease
+	FinishedAt Instant
+	LeaseUntil Instant
 
-	Progress int    // percent
-	Note     string // the worker's status message
-	Result   []byte // JSON
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
+	Progress int
+	Note     string
+	Result   []byte
+	Unread   string
 }
 
-// A transition outside the table is a bug. Methods call move first, so that a refused one leaves the step
-// unchanged.
+// A transition outside the table is a bug. Methods call move first, so that a refused one leaves the step unchanged.
 func (s *Step) move(to StepState) error {
 	if !s.State.Can(to) {
 		return Errorf(WrongState, "a step that is %s cannot become %s", s.State, to)
@@ -91,11 +89,11 @@ func (s *Step) Rekey(now Instant, by Scheduling) bool {
 // Schedule makes a pending step without open parents wait for a time: its task's run_at, or its next check.
 func (s *Step) Schedule(at Instant) { s.Queue, s.Key = Timers, int64(at) }
 
-// Untouched reports whether nobody has decided on the step yet. One that was reset is pending too, and was begun.
+// Untouched reports whether the step was never decided on. A reset step is pending too, but was begun.
 func (s *Step) Untouched() bool { return s.State == StepPending && s.Queue == NoQueue && s.Token == 0 }
 
-// Scheduled reports whether the step has not begun and waits for a time only: it was reset, its task's run_at is still
-// to come, or it is looked at again then.
+// Scheduled reports whether the step has not begun and waits for a time only: after a reset, for its task's run_at,
+// or for its next check.
 func (s *Step) Scheduled() bool { return s.State == StepPending && s.Queue == Timers }
 
 // Wait lets the timers enqueue the step at until.
@@ -122,7 +120,7 @@ func (s *Step) Assign(worker int64, now, startBy Instant) error {
 	return nil
 }
 
-// Claim leases a ready step to a worker and begins the attempt in one transition.
+// Claim leases a ready step and begins the attempt in one transition.
 func (s *Step) Claim(worker int64, now, leaseUntil Instant) error {
 	// The table lets an assigned step begin, but only its own worker may do that.
 	if s.State != StepEnqueued {
@@ -192,10 +190,10 @@ func (s *Step) Succeed(now Instant, result []byte) error {
 	return s.settle(StepComplete, now, result)
 }
 
-// Exhaust puts the step in error: it failed permanently.
+// Exhaust puts the step in error permanently.
 func (s *Step) Exhaust(now Instant) error { return s.settle(StepErrored, now, nil) }
 
-// Cancel makes the step cancelled.
+// Cancel cancels the step.
 func (s *Step) Cancel(now Instant) error { return s.settle(StepCancelled, now, nil) }
 
 // Resolve lets dependants run without a result of the step.
@@ -228,17 +226,17 @@ func (s *Step) Postpone(now, until Instant, by Scheduling) error {
 // Charge counts an attempt that never began.
 func (s *Step) Charge() { s.Attempts++ }
 
-// Uncharge reverts the attempt counted by Begin, which ended through no fault of the step.
+// Uncharge reverts the attempt counted by Begin.
 func (s *Step) Uncharge() {
 	if s.State == StepInProgress && s.Attempts > 0 {
 		s.Attempts--
 	}
 }
 
-// Skip makes the step skipped: its condition does not hold, and dependants may run.
+// Skip skips the step; dependants may run.
 func (s *Step) Skip(now Instant) error { return s.settle(StepSkipped, now, nil) }
 
-// Await makes the step wait for an event outside of workers. The timers look at it at until; 0: never.
+// Await makes the step wait for an event outside of workers. The timers check it at until; 0: never.
 func (s *Step) Await(now, until Instant) error {
 	if err := s.move(StepWaiting); err != nil {
 		return err
@@ -259,7 +257,7 @@ func (s *Step) Reset(now Instant) error {
 	return nil
 }
 
-// Repeat is Reset without zeroing the attempts: the step has the remaining ones, at least one.
+// Repeat is Reset with the remaining attempts, at least one.
 func (s *Step) Repeat(now Instant) error {
 	if s.State != StepErrored && s.State != StepWaitingForRetry {
 		return Errorf(WrongState, "a step that is %s cannot be reset for retry", s.State)

@@ -32,7 +32,6 @@ func TestStepMethods(t *testing.T) {
 		name string
 		call func(*task.Step) error
 		to   task.StepState
-		// only restricts the method beyond the table
 		only []task.StepState
 	}{
 		{name: "Enqueue", call: func(s *task.Step) error { return s.Enqueue(now, task.Scheduling{}) }, to: task.StepEnqueued},
@@ -189,7 +188,7 @@ func TestStepLife(t *testing.T) {
 	expect(1, 2, later.Add(time.Second))
 	must(s.Exhaust(later + 1))
 	expect(1, 2, 0)
-	s.Uncharge() // nothing runs
+	s.Uncharge()
 	must(s.Reset(later + 2))
 	must(s.Enqueue(later+2, task.Scheduling{}))
 	expect(0, 2, 0) // the token is never reused
@@ -216,7 +215,7 @@ func TestHeldUnder(t *testing.T) {
 
 func TestRenewLooksAtTheNearerEnd(t *testing.T) {
 	t.Parallel()
-	s := aStep(task.StepInProgress) // started at now-20 with a minute's time-out
+	s := aStep(task.StepInProgress)
 	s.Renew(now + 5)
 	if s.LeaseUntil != now+5 || s.Key != int64(now+5) {
 		t.Errorf("lease %d key %d, want both %d", s.LeaseUntil, s.Key, now+5)

@@ -3,23 +3,23 @@ package task
 // Task is one run of a template.
 type Task struct {
 	ID       ID
-	DefID    int64 // of its Template
+	DefID    int64
 	State    State
 	Priority int
 	Counts   Counts
-	Context  []byte // JSON, nil when there is none
+	Context  []byte
 
 	CreatedAt  Instant
 	StateAt    Instant // the last transition or later progress
-	RunAt      Instant // 0: immediately
-	FinishedAt Instant // terminal or in error
+	RunAt      Instant
+	FinishedAt Instant
 	DeadlineAt Instant // time-out of the whole task; 0: never
 
 	// IdempotencyKey and CorrelationID are searched, so they are not in Meta.
 	IdempotencyKey string
 	CorrelationID  string
 	Meta           Meta
-	// Unread says which part of the row is unreadable, "" for none.
+	// Unread names the unreadable part of the row.
 	Unread string
 }
 
@@ -32,65 +32,54 @@ type Meta struct {
 	Reason              string   `json:"reason,omitempty"`
 	CancelReason        string   `json:"cancel_reason,omitempty"`
 	CancelledBy         string   `json:"cancelled_by,omitempty"`
-	CancelledKey        string   `json:"cancelled_by_key,omitempty"` // name of the API key
-	// TraceParent is the W3C trace context of the submission.
-	TraceParent string `json:"traceparent,omitempty"`
+	CancelledKey        string   `json:"cancelled_by_key,omitempty"`
+	TraceParent         string   `json:"traceparent,omitempty"`
 	// Priority is the submission's spelling, if it differs from the level's name.
-	Priority string `json:"priority,omitempty"`
-	// Estimate is the submitter's estimate in seconds; 0 for none.
-	Estimate int `json:"estimated_duration_seconds,omitempty"`
-	// Deadline is the submitter's deadline; 0 for none.
+	Priority string  `json:"priority,omitempty"`
+	Estimate int     `json:"estimated_duration_seconds,omitempty"`
 	Deadline Instant `json:"deadline,omitempty"`
-	// Case marks tasks with cases, which saves a query.
-	Case CaseMark `json:"case,omitempty"`
-	// Replays counts the replays out of error; the other fields describe the last one.
-	Replays     int     `json:"replays,omitempty"`
-	ReplayedAt  Instant `json:"replayed_at,omitempty"`
-	ReplayedBy  string  `json:"replayed_by,omitempty"`
-	ReplayedKey string  `json:"replayed_by_key,omitempty"`
-	// ContextEdits counts the changes of the context and is its version; the other fields describe the last one.
-	ContextEdits int     `json:"context_edits,omitempty"`
-	EditedAt     Instant `json:"context_edited_at,omitempty"`
-	EditedKey    string  `json:"edited_by_key,omitempty"` // name of the API key
-	EditedBy     string  `json:"context_edited_by,omitempty"`
-	// OrderingKey runs the tasks of a namespace with the same key one at a time, in submission order. Held: the
-	// task waits for its turn.
+	// Case saves a query.
+	Case         CaseMark `json:"case,omitempty"`
+	Replays      int      `json:"replays,omitempty"`
+	ReplayedAt   Instant  `json:"replayed_at,omitempty"`
+	ReplayedBy   string   `json:"replayed_by,omitempty"`
+	ReplayedKey  string   `json:"replayed_by_key,omitempty"`
+	ContextEdits int      `json:"context_edits,omitempty"`
+	EditedAt     Instant  `json:"context_edited_at,omitempty"`
+	EditedKey    string   `json:"edited_by_key,omitempty"`
+	EditedBy     string   `json:"context_edited_by,omitempty"`
+	// OrderingKey runs the tasks of a namespace with the same key one at a time, in submission order. Held means
+	// waiting for the turn.
 	OrderingKey string `json:"ordering_key,omitempty"`
 	Held        bool   `json:"held,omitempty"`
-	// Limited: limits of the template apply to some steps. Steps of other tasks have no permits.
+	// Limited means that limits of the template apply. Steps of other tasks have no permits.
 	Limited bool `json:"limited,omitempty"`
-	// Checkpoints are the ordinals of steps that ever stored a checkpoint, ascending.
-	Checkpoints []int `json:"checkpoints,omitempty"`
-	// Logged: an attempt of a step has a log.
-	Logged bool `json:"logged,omitempty"`
-	// Unique is the task's unique key; nil without one.
-	Unique *UniqueMark `json:"unique,omitempty"`
-	// Intake is the message from which the task was made; nil for others.
-	Intake *Intake `json:"intake,omitempty"`
-	// Child links a child task to its step; nil for others.
-	Child *ChildOf `json:"child,omitempty"`
-	// HasChildren: a step has, or will have, child tasks.
-	HasChildren bool `json:"has_children,omitempty"`
-	// Schedule is the firing that submitted the task; nil for others.
-	Schedule *Scheduled `json:"schedule,omitempty"`
+	// Checkpoints are the ascending ordinals of steps that ever stored a checkpoint.
+	Checkpoints []int       `json:"checkpoints,omitempty"`
+	Logged      bool        `json:"logged,omitempty"`
+	Unique      *UniqueMark `json:"unique,omitempty"`
+	Intake      *Intake     `json:"intake,omitempty"`
+	Child       *ChildOf    `json:"child,omitempty"`
+	HasChildren bool        `json:"has_children,omitempty"`
+	Schedule    *Scheduled  `json:"schedule,omitempty"`
 }
 
-// Scheduled identifies the firing of a schedule that submitted a task.
+// Scheduled identifies the firing that submitted a task.
 type Scheduled struct {
-	Name string  `json:"name"` // in the task's namespace
-	At   Instant `json:"at"`   // the time of the firing
+	Name string  `json:"name"`
+	At   Instant `json:"at"`
 	Kind string  `json:"kind"` // time, missed, run or backfill
 }
 
 // Intake identifies the message from which a task was made.
 type Intake struct {
-	Source   string  `json:"source"`             // in the task's namespace
-	Queue    string  `json:"queue"`              // of the broker
-	Position string  `json:"position,omitempty"` // in the queue; "" for unknown
+	Source   string  `json:"source"`
+	Queue    string  `json:"queue"`
+	Position string  `json:"position,omitempty"`
 	SentAt   Instant `json:"sent_at,omitempty"`
-	// Wrapped: the context is an object around the payload.
+	// Wrapped means that the context is an object around the payload.
 	Wrapped bool `json:"wrapped,omitempty"`
-	// Sensitive are context pointers of values that the source marked when the message came in.
+	// Sensitive are context pointers from the source at the message's arrival.
 	Sensitive []string `json:"sensitive,omitempty"`
 }
 
@@ -127,7 +116,7 @@ func (m Meta) Empty() bool {
 }
 
 // Moved counts a step's change of state while no step is due. It returns the task's previous state if that changes,
-// too, else "". FinishedAt changes with the state.
+// else "". FinishedAt changes with the state.
 func (t *Task) Moved(from, to StepState, now Instant) State {
 	t.Counts.Move(from, to)
 	return t.Reevaluate(now, false)
@@ -146,19 +135,19 @@ func (t *Task) Reevaluate(now Instant, due bool) State {
 // Cancel cancels the task; the caller cancels its steps.
 func (t *Task) Cancel(now Instant) State { return t.set(Cancelled, now) }
 
-// KeyLives reports whether an idempotency key whose window began after a time may be bound to the task. Its own
-// window began with the task; that of a submission answered by its unique key began before the task's end.
+// KeyLives reports whether an idempotency key whose window began after a time may be bound to the task. The task's
+// key began with it; that of a submission answered by a unique key began before the task's end.
 func (t *Task) KeyLives(after Instant) bool {
 	return t.IdempotencyKey != "" && t.CreatedAt > after || t.Meta.Unique != nil && t.FinishedAt > after
 }
 
-// TimeOut puts the task in error because one of its time limits has passed.
+// TimeOut puts the task in error because a time limit has passed.
 func (t *Task) TimeOut(now Instant) State {
 	t.DeadlineAt = 0
 	return t.set(Errored, now)
 }
 
-// Progress records a satisfied step and restarts the task's time in its state.
+// Progress restarts the task's time in its state after a satisfied step.
 func (t *Task) Progress(now Instant) { t.StateAt = now }
 
 func (t *Task) set(next State, now Instant) State {
@@ -171,8 +160,8 @@ func (t *Task) set(next State, now Instant) State {
 	return was
 }
 
-// Event is an observed transition of a task. The first (from pending, at submission) and the last of a simple run
-// (steps_in_process to complete) are not stored, because the task's own times imply them.
+// Event is an observed transition of a task. The first (from pending) and the last of a simple run (steps_in_process
+// to complete) are not stored, because the task's own times imply them.
 type Event struct {
 	TaskID ID
 	At     Instant

@@ -11,46 +11,38 @@ import (
 
 // Template is an immutable version of a workflow. Adhoc is the single step of a task submitted by handler.
 type Template struct {
-	// DefID is the store's short key of the version, 0 before it is stored.
 	DefID       int64
 	Namespace   string
 	Name        string
 	Version     string // empty when Adhoc
 	Adhoc       bool
 	Description string
-	// Priority of tasks whose request names none; nil is the default.
 	Priority    *int
-	InputSchema []byte // JSON, nil without a schema
+	InputSchema []byte
 	Lifecycle   Lifecycle
-	// DispatchTTL of steps without their own; 0 is the server's default.
 	DispatchTTL time.Duration
 	Steps       []StepSpec
-	// Sensitive are JSON pointers into the context to values for permitted keys only. A segment * matches every
-	// member and element.
+	// Sensitive are JSON pointers to context values for permitted keys only. A segment * matches every member and
+	// element.
 	Sensitive []string
 	// Concurrency and RateLimit are shared by the steps without their own; nil is no limit.
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
-	// Unique is the rule of tasks whose submission has none; nil is none.
-	Unique *Unique
+	Unique      *Unique
 	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
 	Fingerprint string
 	CreatedAt   time.Time
 
-	// Cycle names the steps that wait for each other; Link sets it. Registration refuses cycles, but the store may
-	// contain one from another source.
-	Cycle string
-	// Limited: a step has gates. Link sets it.
-	Limited bool
-	// HasChildren: a step has child tasks. Link sets it.
+	// Link sets the following fields. Cycle names the steps that wait for each other: registration refuses cycles,
+	// but the store may contain one.
+	Cycle       string
+	Limited     bool
 	HasChildren bool
-	// Controlled: the engine looks at a step before it is ready; see StepSpec.Special. Link sets it.
-	Controlled bool
-	// Compensated: some steps run only after a failure; see StepSpec.OnFailure. Link sets it.
+	// Controlled means that the engine handles a step before it is ready; see StepSpec.Special.
+	Controlled  bool
 	Compensated bool
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
+	Unread      string
 }
 
 // Lifecycle bounds a task's time in one state. 0 is the server's default, for MaxDuration no bound.
@@ -66,8 +58,8 @@ type StepSpec struct {
 	Name           string
 	Description    string
 	Handler        string // "" for a step without a worker
-	Wait           *Wait  // the wait of a step without a worker
-	Initialization []byte // JSON object, nil without one
+	Wait           *Wait
+	Initialization []byte
 	Dependencies   []string
 	Retry          Retry
 	Timeout        time.Duration // 0 takes the priority level's
@@ -77,22 +69,18 @@ type StepSpec struct {
 	DispatchTTL time.Duration
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
-	// When is the condition, an expression: the step is skipped if it does not hold.
-	When string
-	// OnFailure makes it a compensation step; see compensation.go.
-	OnFailure bool
+	When        string
+	OnFailure   bool
 
-	// Tasks are the child tasks that replace a worker; nil for a worker's step.
 	Tasks *ChildSpec
 
-	// Gates of the limits for the step, in passing order; Link sets them.
+	// Gates of the step's limits, in passing order; Link sets them.
 	Gates []limit.Gate
-	// Parents and Children are the dependencies in both directions as indexes into Steps; Link sets them. They do
-	// not lead from steps to compensation steps, which have Undoes.
+	// Parents and Children are dependencies as indexes into Steps; Link sets them. Dependencies of compensation steps
+	// on other steps are in Undoes instead.
 	Parents  []int
 	Children []int
-	// Undoes are a compensation step's dependencies on other steps, as indexes into Steps.
-	Undoes []int
+	Undoes   []int
 }
 
 // Sink reports whether no step depends on it.
@@ -160,7 +148,6 @@ func (t *Template) Link() []GraphError {
 	return append(faults, circles...)
 }
 
-// connect makes step i depend on step p, or returns why it cannot.
 func (t *Template) connect(i, p int) string {
 	from, to := &t.Steps[i], &t.Steps[p]
 	switch {
@@ -174,7 +161,6 @@ func (t *Template) connect(i, p int) string {
 	return ""
 }
 
-// cycles reports every cycle once, with its path.
 func (t *Template) cycles() []GraphError {
 	const (
 		unseen = iota
@@ -209,7 +195,6 @@ func (t *Template) cycles() []GraphError {
 	return faults
 }
 
-// cycleFault describes the cycle from path[back] to the end of path.
 func (t *Template) cycleFault(path []int, back int) GraphError {
 	start := 0
 	for path[start] != back {

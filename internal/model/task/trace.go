@@ -1,7 +1,7 @@
 package task
 
-// ValidTraceParent reports whether a text is a W3C trace context: version, trace, span and flags in lower-case
-// hexadecimal; only the flags may be zero.
+// ValidTraceParent reports whether a text is a W3C trace context in lower-case hexadecimal; only the flags may be
+// zero.
 func ValidTraceParent(s string) bool {
 	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
 		return false

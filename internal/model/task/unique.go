@@ -11,20 +11,17 @@ import (
 // Unique is a rule: among the tasks of a namespace and a template or task type with equal chosen fields, one guards
 // their key, and no other is stored meanwhile.
 type Unique struct {
-	// By are JSON pointers to the chosen fields of the context, or one of ByAll (the default), ByTemplate and
-	// ByNothing.
-	By []string `json:"by,omitempty"`
-	// Period bounds how long a task guards its key; 0: no bound.
+	// By are JSON pointers into the context, or one of ByAll (the default), ByTemplate and ByNothing.
+	By     []string      `json:"by,omitempty"`
 	Period time.Duration `json:"period,omitempty"`
 	// While are the phases in which a task guards its key. For the default see Resolved.
-	While []string `json:"while,omitempty"`
-	// OnConflict decides about a submission with a guarded key; "" is ReturnExisting.
+	While      []string   `json:"while,omitempty"`
 	OnConflict OnConflict `json:"on_conflict,omitempty"`
 }
 
 // The words for Unique.By instead of pointers.
 const (
-	ByAll      = "all"      // the whole context
+	ByAll      = "all"
 	ByTemplate = "template" // nothing of the context: one task per template
 	ByNothing  = "none"     // no key, despite the template's rule
 )
@@ -82,7 +79,7 @@ func (q *Unique) Resolved() Unique {
 	return out
 }
 
-// Guards reports whether a task in a state guards its key under the phases of a rule.
+// Guards reports whether a task in a state guards its key in the given phases.
 func Guards(while []string, s State) bool {
 	phase := string(s)
 	if !s.Settled() {
@@ -91,7 +88,7 @@ func Guards(while []string, s State) bool {
 	return slices.Contains(while, phase)
 }
 
-// Faults returns every fault of a rule, at pointers below at.
+// Faults locates every fault of a rule at pointers below at.
 func (q *Unique) Faults(at string) []Problem {
 	faults := byFaults(at+"/by", q.By)
 	bad := func(where, format string, args ...any) {
@@ -164,13 +161,13 @@ func badEscape(p string) bool {
 
 // UniqueMark is a stored task's part of its rule.
 type UniqueMark struct {
-	Key   string   `json:"key"` // the hash of the chosen fields
+	Key   string   `json:"key"`
 	By    []string `json:"by"`
 	While []string `json:"while"`
-	Until Instant  `json:"until,omitempty"` // end of the period; 0: none
+	Until Instant  `json:"until,omitempty"`
 }
 
-// Guards reports whether a task in a state would guard its key at a time, unless another task took the key.
+// Guards reports whether a task in a state would guard its key, unless another task took it.
 func (m *UniqueMark) Guards(s State, now Instant) bool {
 	return Guards(m.While, s) && (m.Until == 0 || now < m.Until)
 }

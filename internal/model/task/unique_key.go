@@ -17,9 +17,9 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
-// Key returns the unique key of a context under a resolved rule: a hash of the scope, the fields and their values.
-// The scope is, for example, a template; the namespace is kept beside the key. Equal JSON has equal keys, whatever
-// its white space, member order, escapes and spelling of numbers. A missing field differs from null.
+// Key returns the unique key of a context under a resolved rule: a hash of the scope (such as a template), the fields
+// and their values. Equal JSON has equal keys, whatever its white space, member order, escapes and spelling of
+// numbers. A missing field differs from null.
 //
 // The error explains why a context has no key.
 func (q *Unique) Key(scope []string, context []byte) (string, error) {
@@ -62,7 +62,7 @@ func (q *Unique) Key(scope []string, context []byte) (string, error) {
 			if found {
 				put(canonical(nil, v))
 			} else {
-				put(nil) // JSON is never empty
+				put(nil)
 			}
 		}
 	}
@@ -77,7 +77,6 @@ func errEncoded(pointer string) error {
 		"fields in the rule, or send this one in clear text", pointer)
 }
 
-// lookUp fails for a value that is encoded as a whole or in part.
 func lookUp(v any, pointer string) (any, bool, error) {
 	for part := range strings.SplitSeq(pointer[1:], "/") {
 		switch in := v.(type) {
@@ -147,7 +146,7 @@ func canonical(out []byte, v any) []byte {
 		return append(out, ']')
 	case json.Number:
 		return append(out, canonicalNumber(v.String())...)
-	default: // a string, a boolean or null: always marshals
+	default:
 		text, _ := json.Marshal(v)
 		return append(out, text...)
 	}
@@ -167,20 +166,20 @@ func canonicalNumber(s string) string {
 	digits = strings.TrimLeft(whole+fraction, "0")
 	short := strings.TrimRight(digits, "0")
 	if short == "" {
-		return "0" // either sign
+		return "0"
 	}
 	power = strings.TrimPrefix(power, "+")
 	shift := len(digits) - len(short) - len(fraction)
 	if len(power) <= smallExponent {
-		n, _ := strconv.ParseInt(power, 10, 64) // "" is 0
+		n, _ := strconv.ParseInt(power, 10, 64)
 		return sign + short + "e" + strconv.FormatInt(n+int64(shift), 10)
 	}
 	n, _ := new(big.Int).SetString(power, 10)
 	return sign + short + "e" + n.Add(n, big.NewInt(int64(shift))).String()
 }
 
-// lone reports whether a valid JSON document escapes half of a surrogate pair. Decoders turn each into the same
-// replacement character, so that different texts would be equal.
+// lone reports whether a valid JSON document escapes half of a surrogate pair. Decoders replace each by the same
+// character, so that different texts would be equal.
 func lone(document []byte) bool {
 	high := false // the previous escape was the first half of a pair
 	for i := 0; i < len(document); i++ {

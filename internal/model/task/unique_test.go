@@ -26,7 +26,7 @@ func keyOf(t interface{ Fatal(...any) }, context string, by ...string) string {
 
 func TestUniqueKeyEquality(t *testing.T) {
 	t.Parallel()
-	groups := [][]string{ // each is one value in several spellings
+	groups := [][]string{
 		{`1`, `1.0`, `1e0`, `10e-1`, `0.1E1`, `0.01e+2`, `1.000000000000000000000000`},
 		{`0`, `-0`, `0.0`, `0e5`, `-0.000E-7`, `0e99999999999999999999999`},
 		{`-1`, `-1.0`}, {`100`, `1e2`, `1.00e2`}, {`0.01`, `1e-2`},
@@ -280,7 +280,7 @@ func TestUniqueFaults(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		rule task.Unique
-		want string // places
+		want string
 	}{
 		{task.Unique{By: many(16)}, ""}, {task.Unique{By: many(17)}, "/u/by"},
 		{task.Unique{By: []string{"/" + strings.Repeat("x", 254)}}, ""},

@@ -2,8 +2,8 @@ package task
 
 import "bytes"
 
-// unopened begins a document that is stored encrypted and cannot be decrypted here. No JSON begins so, and it
-// passes as a damaged document. It keeps the stored bytes, so that saving the row loses nothing.
+// unopened begins a document that cannot be decrypted here. No JSON begins so, and it passes as a damaged document.
+// It keeps the stored bytes, so that saving the row loses nothing.
 var unopened = []byte("unopened: ")
 
 // Unopened replaces an undecryptable document, for a reason on one line.
@@ -12,7 +12,7 @@ func Unopened(reason string, stored []byte) []byte {
 	return append(append(append(out, reason...), '\n'), stored...)
 }
 
-// WhyUnopened returns the reason and the stored bytes of a document of Unopened; is is false for others.
+// WhyUnopened returns the reason and the stored bytes; is is false for other documents.
 func WhyUnopened(document []byte) (reason string, stored []byte, is bool) {
 	if !bytes.HasPrefix(document, unopened) {
 		return "", document, false

@@ -27,7 +27,7 @@ type OnEnd string
 
 // The choices.
 const (
-	EndFails     OnEnd = "fail" // the step is in error
+	EndFails     OnEnd = "fail"
 	EndContinues OnEnd = "continue"
 )
 
@@ -35,20 +35,19 @@ const (
 // stored with templates and part of their fingerprints.
 type Wait struct {
 	For      time.Duration `json:"for,omitempty"`
-	Until    string        `json:"until,omitempty"`    // RFC 3339, or a place in the context for one
-	Approval string        `json:"approval,omitempty"` // the question to a human
-	Signal   string        `json:"signal,omitempty"`   // the name of a signal
-	Key      string        `json:"key,omitempty"`      // of the signal, with places for context values
-	// Timeout bounds the wait for an approval or a signal; 0 is unbounded.
+	Until    string        `json:"until,omitempty"` // RFC 3339, or a place in the context for one
+	Approval string        `json:"approval,omitempty"`
+	Signal   string        `json:"signal,omitempty"`
+	Key      string        `json:"key,omitempty"` // of the signal, with places for context values
+	// Timeout is for an approval or a signal; 0 is unbounded.
 	Timeout   time.Duration `json:"timeout,omitempty"`
 	OnTimeout OnEnd         `json:"on_timeout,omitempty"`
 	OnReject  OnEnd         `json:"on_reject,omitempty"`
 }
 
+// The bounds of waits; MaxApproval is in bytes.
 const (
-	// MaxWait bounds each duration of a wait.
-	MaxWait = 366 * 24 * time.Hour
-	// MaxApproval bounds the text of an approval, in bytes.
+	MaxWait     = 366 * 24 * time.Hour
 	MaxApproval = 1024
 )
 
@@ -89,12 +88,12 @@ func (w *Wait) ReadsContext() bool { return strings.Contains(w.Until+w.Key, "{{"
 
 // The codes of failures of waits.
 const (
-	CodeWaitTimeout = "WAIT_TIMEOUT" // nothing came in time
+	CodeWaitTimeout = "WAIT_TIMEOUT"
 	CodeWaitInvalid = "WAIT_INVALID" // the context has no time or no key
-	CodeRejected    = "REJECTED"     // an operator rejected it
+	CodeRejected    = "REJECTED"
 )
 
-// WaitFailure is the failure of a wait. It is not retryable: another wait would take as long.
+// WaitFailure is not retryable: another wait would take as long.
 func WaitFailure(code, message string) *Failure {
 	return &Failure{Type: "wait", Code: code, Message: message, Class: failure.Logic}
 }

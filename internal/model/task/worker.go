@@ -9,41 +9,37 @@ import (
 
 // Worker is a process that claims steps.
 type Worker struct {
-	No            int64 // the store's short key, 0 before it is stored
+	No            int64
 	ID            ID
 	Name          string
 	State         WorkerState
-	Namespaces    []string // empty means all
+	Namespaces    []string
 	Handlers      []string // empty means all
-	Capabilities  []string // sorted
+	Capabilities  []string
 	Capacity      int
 	Load          int
 	Host          string
 	Version       string
 	StartedAt     Instant
 	LastHeartbeat Instant
-	// HealthURL is the address of its health check, "" for none.
-	HealthURL string
-	// ProbeFailures counts the failed probes in a row, and ProbeError explains the last.
+	HealthURL     string
+	// ProbeFailures counts failed probes in a row; ProbeError explains the last.
 	ProbeFailures int
 	ProbeError    string
 	// BrokenAt is when its circuit breaker opened; 0: closed.
-	BrokenAt Instant
-	// Transport never changes.
+	BrokenAt  Instant
 	Transport Transport
-	// CordonedAt is 0 unless an operator cordoned it: it gets no more steps and keeps its own, in any state, until
-	// it is uncordoned.
+	// CordonedAt is not 0 while an operator cordons it: it gets no more steps, in any state, and keeps its own.
 	CordonedAt   Instant
 	CordonedBy   string
 	CordonReason string
-	// DrainedAt is the beginning of its drain; 0: none, or a node of an older version drained it. DrainedBy is the
-	// draining operator, "" for the worker itself. An operator's drain outlives the worker's death until a resume;
-	// the worker's own ends with a heartbeat that reports none.
+	// DrainedAt is the beginning of its drain; 0: none, or by a node of an older version. DrainedBy is the operator,
+	// "" for the worker itself. An operator's drain lasts until a resume, even beyond the worker's death; the
+	// worker's own ends with a heartbeat that reports none.
 	DrainedAt   Instant
 	DrainedBy   string
 	DrainReason string
-	// Unread says which part of the row is unreadable, "" for none.
-	Unread string
+	Unread      string
 }
 
 // WorkerState is the state of a worker.
@@ -52,15 +48,15 @@ type WorkerState string
 // Worker states.
 const (
 	WorkerActive    WorkerState = "active"
-	WorkerDraining  WorkerState = "draining"  // takes no more steps
+	WorkerDraining  WorkerState = "draining"
 	WorkerUnhealthy WorkerState = "unhealthy" // gets no steps until a probe succeeds; keeps its own
-	WorkerDead      WorkerState = "dead"      // signed off, or missed its heartbeats
+	WorkerDead      WorkerState = "dead"
 )
 
 // WorkerStates lists the states.
 var WorkerStates = []WorkerState{WorkerActive, WorkerDraining, WorkerUnhealthy, WorkerDead}
 
-// Leaving reports whether a worker in the state should finish its steps and stop polling.
+// Leaving reports whether a worker should finish its steps and stop polling.
 func (s WorkerState) Leaving() bool { return s == WorkerDraining || s == WorkerDead }
 
 // Transport is the way of steps to a worker.
@@ -68,7 +64,7 @@ type Transport string
 
 // The transports.
 const (
-	TransportHTTP Transport = ""     // it polls
+	TransportHTTP Transport = ""
 	TransportAMQP Transport = "amqp" // it receives steps in its own queue; it may poll, too
 )
 
@@ -123,7 +119,7 @@ func (w *Worker) Serves(r Route) bool {
 	return true
 }
 
-// DrainsItself reports whether the worker drains on its own account, not an operator's.
+// DrainsItself reports whether the worker drains without an operator's order.
 func (w *Worker) DrainsItself() bool {
 	return w.State == WorkerDraining && w.DrainedAt != 0 && w.DrainedBy == ""
 }
@@ -166,8 +162,8 @@ func (w *Worker) Heard(now Instant, draining bool) {
 	}
 }
 
-// Probed records the result of a health probe; fault is "" for success. After unhealthyAfter failures in a row an
-// active worker is unhealthy; a success ends that. It reports a change.
+// Probed records a health probe; fault is "" for success. After unhealthyAfter failures in a row an active worker is
+// unhealthy; a success ends that. It reports a change.
 func (w *Worker) Probed(fault string, unhealthyAfter int) bool {
 	before := *w
 	if fault == "" {
@@ -184,19 +180,18 @@ func (w *Worker) Probed(fault string, unhealthyAfter int) bool {
 	return w.State != before.State || w.ProbeFailures != before.ProbeFailures || w.ProbeError != before.ProbeError
 }
 
-// BreakerState is the state of a circuit breaker, of a worker or of the way to a broker.
+// BreakerState is the state of a circuit breaker, of a worker or a broker's connection.
 type BreakerState string
 
 // The states of a circuit breaker.
 const (
 	BreakerClosed   BreakerState = "closed"
-	BreakerOpen     BreakerState = "open"      // the worker gets no steps
+	BreakerOpen     BreakerState = "open"
 	BreakerHalfOpen BreakerState = "half_open" // the worker gets a few test attempts
 )
 
-// Breaker returns the state of the worker's circuit breaker, its next automatic change or period (0: never), and
-// the number of the half-open period. Half-open periods repeat, each as long as the open one, until an attempt
-// ends.
+// Breaker returns the state of the worker's circuit breaker, its next automatic change or period (0: never), and the
+// number of the half-open period. Half-open periods repeat, each as long as the open one, until an attempt ends.
 func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, until Instant, period int64) {
 	if w.BrokenAt == 0 || openFor <= 0 {
 		return BreakerClosed, 0, 0
