@@ -36,6 +36,7 @@ type ChildMark struct {
 // fresh, so thousands of children may end concurrently. A later transaction counts fresh ones: see
 // Engine.AdvanceChildren.
 type ChildRows interface {
+	// Fan-outs.
 
 	// WakeFanOuts marks fan-outs as fresh, adding missing ones without a list. Their Rev increases, which invalidates
 	// plans.
@@ -45,6 +46,8 @@ type ChildRows interface {
 	SaveFanOuts(ctx context.Context, tx Tx, of []*task.FanOut) error
 	// AddItems adds the list of items of a step, in windows of ItemWindow: JSON lists.
 	AddItems(ctx context.Context, tx Tx, step task.ID, windows [][]byte) error
+
+	// Children.
 
 	// SaveChildren stores new and known children. A nil Result keeps a known child's.
 	SaveChildren(ctx context.Context, tx Tx, children []Child) error
