@@ -2,7 +2,6 @@ package scenario_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,27 +23,11 @@ import (
 // PostgreSQL.
 func TestDatabaseScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/databases/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scripts, error %v", len(files), err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, script := range scripts(t, "databases") {
 		for _, first := range []string{"sqlite", "postgres"} {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+first, func(t *testing.T) {
+			t.Run(script.name+"/"+first, func(t *testing.T) {
 				t.Parallel()
-				got := runOnDatabase(t, string(src), first == "postgres")
-				if *update && first == "sqlite" {
-					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if !*update {
-					compare(t, file, string(src), got)
-				}
+				script.check(t, runOnDatabase(t, script.text, first == "postgres"), first == "sqlite")
 			})
 		}
 	}

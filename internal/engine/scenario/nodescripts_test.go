@@ -2,9 +2,6 @@ package scenario_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -13,25 +10,10 @@ import (
 
 func TestNodeScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/nodes/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scripts, error %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+	for _, script := range scripts(t, "nodes") {
+		t.Run(script.name, func(t *testing.T) {
 			t.Parallel()
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := runOnNodes(t, string(src))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			compare(t, file, string(src), got)
+			script.check(t, runOnNodes(t, script.text), true)
 		})
 	}
 }

@@ -1,8 +1,6 @@
 package scenario_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,21 +16,13 @@ func TestScriptsOnRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestScripts carries them out with a dispatcher in memory")
 	}
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scripts, error %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+	for _, script := range scripts(t, ".") {
+		t.Run(script.name, func(t *testing.T) {
 			t.Parallel()
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			s, reopen := once.open(t)
 			server := newOnRedis(t)
 			store, again := dispatched{s, server}, func() engine.Database { return dispatched{reopen(), server} }
-			compare(t, file, string(src), run(t, string(src), store, again))
+			compare(t, script.file, script.text, run(t, script.text, store, again))
 		})
 	}
 }
@@ -45,18 +35,7 @@ type onRedis struct {
 
 func newOnRedis(t *testing.T) onRedis {
 	url, prefix := redistest.Shared(t)
-	s := onRedis{t, url, strings.Trim(prefix, ":")}
-	t.Cleanup(func() { // the keys begin with a brace
-		keys, err := redistest.Do(url, "KEYS", "{"+s.prefix+"}*")
-		list, _ := keys.([]any)
-		for _, key := range list {
-			_, err = redistest.Do(url, "DEL", key.(string))
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return onRedis{t, url, strings.Trim(prefix, ":")}
 }
 
 // Open returns the dispatcher of one more process.

@@ -1,8 +1,6 @@
 package scenario_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -20,25 +18,17 @@ func TestFeaturesCanBeLeftOut(t *testing.T) {
 	t.Parallel()
 	without := []string{"approvals", "compensation", "limits of templates", "limits of operators"}
 	uses := regexp.MustCompile(`approv|on_failure|compens|limit|concurrency|rate|permits`)
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ran := 0
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if uses.Match(src) {
+	all, ran := scripts(t, "."), 0
+	for _, script := range all {
+		if uses.MatchString(script.text) {
 			continue
 		}
 		ran++
 		store, _ := once.open(t)
 		s := reduced{store, without}
-		compare(t, file, string(src), run(t, string(src), s, func() engine.Database { return s }))
+		compare(t, script.file, script.text, run(t, script.text, s, func() engine.Database { return s }))
 	}
-	if ran < len(files)/2 {
-		t.Errorf("only %d of %d scripts do without %q", ran, len(files), without)
+	if ran < len(all)/2 {
+		t.Errorf("only %d of %d scripts do without %q", ran, len(all), without)
 	}
 }

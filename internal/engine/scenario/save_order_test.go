@@ -2,8 +2,6 @@ package scenario_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -43,22 +41,14 @@ func unordered(calls []string) []string {
 
 func TestSaveOrder(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scripts, error %v", len(files), err)
-	}
 	rank := map[string]int{}
 	for i, call := range saveOrder {
 		rank[call] = i + 1
 	}
 	seen := map[string]bool{}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, script := range scripts(t, ".") {
 		s := &journalled{Database: memstore.New(nil), open: map[engine.Handle]*[]string{}}
-		run(t, string(src), s, func() engine.Database { return s })
+		run(t, script.text, s, func() engine.Database { return s })
 		for _, calls := range s.done {
 			for _, c := range calls {
 				seen[c] = true
@@ -72,7 +62,7 @@ func TestSaveOrder(t *testing.T) {
 			end := unordered(calls[from:])
 			for i := 1; i < len(end); i++ {
 				if rank[end[i]] < rank[end[i-1]] {
-					t.Errorf("%s: %s comes after %s: %s", filepath.Base(file), end[i], end[i-1], strings.Join(calls, " "))
+					t.Errorf("%s: %s comes after %s: %s", script.name, end[i], end[i-1], strings.Join(calls, " "))
 				}
 			}
 		}

@@ -19,7 +19,27 @@ var update = flag.Bool("update", false, "write what the commands print into the 
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txt")
+	for _, script := range scripts(t, ".") {
+		for i, s := range stores {
+			t.Run(script.name+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				store, reopen := s.open(t)
+				began := time.Now()
+				got := run(t, script.text, store, reopen)
+				t.Logf("took %s after set-up", time.Since(began))
+				script.check(t, got, i == 0)
+			})
+		}
+	}
+}
+
+// scriptFile is a script of testdata.
+type scriptFile struct{ name, file, text string }
+
+// scripts reads the scripts of a folder of testdata; "." is testdata itself.
+func scripts(t *testing.T, folder string) (list []scriptFile) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d scripts, error %v", len(files), err)
 	}
@@ -28,23 +48,23 @@ func TestScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, s := range stores {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+s.name, func(t *testing.T) {
-				t.Parallel()
-				store, reopen := s.open(t)
-				began := time.Now()
-				got := run(t, string(src), store, reopen)
-				t.Logf("took %s after set-up", time.Since(began))
-				if *update && i == 0 {
-					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if !*update {
-					compare(t, file, string(src), got)
-				}
-			})
-		}
+		list = append(list, scriptFile{strings.TrimSuffix(filepath.Base(file), ".txt"), file, string(src)})
+	}
+	return list
+}
+
+// check compares what was printed with the script; with -update, the first store writes it instead.
+func (s scriptFile) check(t *testing.T, got string, first bool) {
+	t.Helper()
+	if !*update {
+		compare(t, s.file, s.text, got)
+		return
+	}
+	if !first {
+		return
+	}
+	if err := os.WriteFile(s.file, []byte(got), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,9 +3,6 @@ package scenario_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -22,22 +19,13 @@ func TestScriptsOnTwoNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestScripts carries them out on PostgreSQL")
 	}
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scripts, error %v", len(files), err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txt")
-		if ofOneNode[name] != "" {
+	for _, script := range scripts(t, ".") {
+		if ofOneNode[script.name] != "" {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
+		t.Run(script.name, func(t *testing.T) {
 			t.Parallel()
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			compare(t, file, string(src), runInTurns(t, string(src)))
+			compare(t, script.file, script.text, runInTurns(t, script.text))
 		})
 	}
 }

@@ -3,6 +3,7 @@ package redistest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,7 +18,8 @@ import (
 const Variable = "TASKER_TEST_REDIS"
 
 // Shared returns the URL of the shared server, and a unique prefix for all keys of the test, which are deleted when t
-// ends. A test that flushes the server, or counts all keys, uses Start.
+// ends, also where a brace precedes it, as in hash tags. A test that flushes the server, or counts all keys, uses
+// Start.
 func Shared(t testing.TB) (url, prefix string) {
 	t.Helper()
 	url = os.Getenv(Variable)
@@ -31,7 +33,10 @@ func Shared(t testing.TB) (url, prefix string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := withConn(url, func(c *conn) error { return c.deleteAll(prefix) }); err != nil {
+		err := withConn(url, func(c *conn) error {
+			return errors.Join(c.deleteAll(prefix), c.deleteAll("{"+strings.TrimSuffix(prefix, ":")))
+		})
+		if err != nil {
 			t.Error(err)
 		}
 	})

@@ -36,9 +36,7 @@ type system struct{ url, prefix string }
 func shared(t testing.TB) system {
 	t.Helper()
 	url, prefix := redistest.Shared(t)
-	s := system{url, strings.Trim(prefix, ":")}
-	t.Cleanup(func() { s.clean(t) })
-	return s
+	return system{url, strings.Trim(prefix, ":")}
 }
 
 func (s system) Open(t testing.TB) engine.Dispatcher { return open(t, s.url, s.prefix) }
@@ -51,26 +49,6 @@ func open(t testing.TB, url, prefix string) *redis.Dispatcher {
 	}
 	t.Cleanup(d.Close)
 	return d
-}
-
-// the keys begin with a brace
-func (s system) clean(t testing.TB) {
-	ctx, c := context.Background(), client(t, s.url)
-	for cursor := uint64(0); ; {
-		page, err := c.Do(ctx, c.B().Scan().Cursor(cursor).Match("{"+s.prefix+"}*").Count(1000).Build()).AsScanEntry()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if len(page.Elements) > 0 {
-			if err := c.Do(ctx, c.B().Unlink().Key(page.Elements...).Build()).Error(); err != nil {
-				t.Error(err)
-			}
-		}
-		if cursor = page.Cursor; cursor == 0 {
-			return
-		}
-	}
 }
 
 func client(t testing.TB, address string) rueidis.Client {
