@@ -79,15 +79,15 @@ type ending struct {
 }
 
 type kernel struct {
-	drafted []draftedHook
+	drafted []hook[func(*unit, *task.Task, *task.Template)]
 	enter   []func(*unit, Work, *task.Template) (bool, error)
 	runs    map[task.Kind]runner
 	holds   trait // tasks that a ready function may hold back
 	ready   []func(*unit, []Work) ([]Work, error)
 	queued  []func(*unit, []Work) error
-	moved   []movedHook
-	left    []leftHook
-	ended   []endedHook
+	moved   []hook[func(*unit, Work, task.StepState)]
+	left    []hook[func(*unit, departure)]
+	ended   []hook[func(*unit, Work, ending) (bool, error)]
 
 	stages []stage
 	after  []followUp
@@ -103,10 +103,12 @@ func newKernel(features []feature) (*kernel, error) {
 	slices.SortStableFunc(k.after, func(a, b followUp) int { return cmp.Compare(a.rank, b.rank) })
 	var errs []error
 	for i := 1; i < len(k.stages); i++ {
-		errs = append(errs, apart(k.stages[i-1].name, k.stages[i].name, k.stages[i-1].rank, k.stages[i].rank))
+		a, b := k.stages[i-1], k.stages[i]
+		errs = append(errs, apart(a.name, b.name, a.rank, b.rank))
 	}
 	for i := 1; i < len(k.after); i++ {
-		errs = append(errs, apart(k.after[i-1].name, k.after[i].name, k.after[i-1].rank, k.after[i].rank))
+		a, b := k.after[i-1], k.after[i]
+		errs = append(errs, apart(a.name, b.name, a.rank, b.rank))
 	}
 	return k, errors.Join(errs...)
 }
@@ -118,7 +120,7 @@ func (k *kernel) add(f *feature) {
 		of = anything
 	}
 	if f.drafted != nil {
-		k.drafted = append(k.drafted, draftedHook{of, f.drafted})
+		k.drafted = appendHook(k.drafted, of, f.drafted)
 	}
 	if f.enter != nil {
 		k.enter = append(k.enter, f.enter)
@@ -133,13 +135,13 @@ func (k *kernel) add(f *feature) {
 		k.queued = append(k.queued, f.queued)
 	}
 	if f.moved != nil {
-		k.moved = append(k.moved, movedHook{of, f.moved})
+		k.moved = appendHook(k.moved, of, f.moved)
 	}
 	if f.left != nil {
-		k.left = append(k.left, leftHook{of, f.left})
+		k.left = appendHook(k.left, of, f.left)
 	}
 	if f.ended != nil {
-		k.ended = append(k.ended, endedHook{of, f.ended})
+		k.ended = appendHook(k.ended, of, f.ended)
 	}
 	k.stages, k.after = append(k.stages, f.stages...), append(k.after, f.after...)
 }

@@ -46,25 +46,15 @@ func (c *catalog) routeTraits() (has trait) {
 	return has
 }
 
-// The kinds of features, in order.
-type (
-	draftedHook struct {
-		of trait
-		do func(*unit, *task.Task, *task.Template)
-	}
-	movedHook struct {
-		of trait
-		do func(*unit, Work, task.StepState)
-	}
-	leftHook struct {
-		of trait
-		do func(*unit, departure)
-	}
-	endedHook struct {
-		of trait
-		do func(*unit, Work, ending) (bool, error)
-	}
-)
+// hook is a feature's function for a moment, called about what has one of the traits.
+type hook[F any] struct {
+	of trait
+	do F
+}
+
+func appendHook[F any](hooks []hook[F], of trait, do F) []hook[F] {
+	return append(hooks, hook[F]{of, do})
+}
 
 func (k *kernel) taskDrafted(u *unit, t *task.Task, def *task.Template) {
 	has := traitsOf(t)
