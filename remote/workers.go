@@ -66,19 +66,22 @@ func actBody(act protocol.WorkerAct, actor string) map[string]any {
 	return body
 }
 
-func (b *httpBackend) ResumeWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
-	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost,
-		path: workerPath(act.WorkerID, "resume"), body: actBody(act, "resumed_by")})
+// act sends an act on a worker: verb is its route and its name in errors, actor the member of the body for who acts.
+func act[T any](ctx context.Context, b *httpBackend, verb, actor string, a protocol.WorkerAct) (*T, error) {
+	return fetch[T](ctx, b, call{verb: verb + " worker", method: http.MethodPost, path: workerPath(a.WorkerID, verb),
+		body: actBody(a, actor)})
 }
 
-func (b *httpBackend) CordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
-	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "cordon worker", method: http.MethodPost,
-		path: workerPath(act.WorkerID, "cordon"), body: actBody(act, "cordoned_by")})
+func (b *httpBackend) ResumeWorker(ctx context.Context, a protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	return act[protocol.WorkerInfo](ctx, b, "resume", "resumed_by", a)
 }
 
-func (b *httpBackend) UncordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
-	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "uncordon worker", method: http.MethodPost,
-		path: workerPath(act.WorkerID, "uncordon"), body: actBody(act, "uncordoned_by")})
+func (b *httpBackend) CordonWorker(ctx context.Context, a protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	return act[protocol.WorkerInfo](ctx, b, "cordon", "cordoned_by", a)
+}
+
+func (b *httpBackend) UncordonWorker(ctx context.Context, a protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	return act[protocol.WorkerInfo](ctx, b, "uncordon", "uncordoned_by", a)
 }
 
 // Poll may take RequestTimeout longer than the requested wait.
@@ -115,14 +118,11 @@ func (b *httpBackend) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*
 	})
 }
 
-func (b *httpBackend) Drain(ctx context.Context, act protocol.WorkerAct) (*protocol.DrainResponse, error) {
-	resp, err := fetch[protocol.DrainResponse](ctx, b, call{
-		verb: "drain worker", method: http.MethodPost, path: workerPath(act.WorkerID, "drain"), body: actBody(act,
-			"drained_by"),
-	})
-	if act.Final {
+func (b *httpBackend) Drain(ctx context.Context, a protocol.WorkerAct) (*protocol.DrainResponse, error) {
+	resp, err := act[protocol.DrainResponse](ctx, b, "drain", "drained_by", a)
+	if a.Final {
 		b.mu.Lock()
-		delete(b.settles, act.WorkerID) // a final drain is the worker's last request
+		delete(b.settles, a.WorkerID) // a final drain is the worker's last request
 		b.mu.Unlock()
 	}
 	return resp, err
