@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/taskerhq/tasker/internal/model/access"
@@ -96,3 +97,26 @@ func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	}
 	return []task.Problem{{Location: "/expected_state", Message: "must be one of " + strings.Join(known, ", ")}}
 }
+
+// In bytes, and entries of lists.
+const maxName = task.MaxName
+
+const maxText = 1024
+
+// ActTime is a time in an act's data, in the database's format.
+type ActTime task.Instant
+
+// MarshalText implements encoding.TextMarshaler.
+func (t ActTime) MarshalText() ([]byte, error) {
+	return task.Instant(t).Time().AppendFormat(nil, actTime), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *ActTime) UnmarshalText(text []byte) error {
+	at, err := time.Parse(actTime, string(text))
+	*t = ActTime(task.At(at))
+	return err
+}
+
+// actTime is UTC in microseconds, so that texts sort like times.
+const actTime = "2006-01-02T15:04:05.000000Z"

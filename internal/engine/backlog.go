@@ -23,7 +23,7 @@ type backlog struct {
 }
 
 func (c control) backlogOf(t *task.Task) *backlog {
-	state := c.state()
+	state := evaluationSlot.of(c.u)
 	if state.backlog[t.ID] == nil {
 		if state.backlog == nil {
 			state.backlog = map[task.ID]*backlog{}

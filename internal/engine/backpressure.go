@@ -15,22 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Refusal is why back-pressure refuses a submission, in the words of metrics and configuration.
-type Refusal string
-
-// The reasons, in the order of the checks.
-const (
-	Overloaded    Refusal = "overloaded"
-	OverAllowList Refusal = "allow_list_only"
-	OverHigh      Refusal = "high_only"
-	OverSoft      Refusal = "soft"
-	OverBurst     Refusal = "user_burst"
-	OverSustained Refusal = "user_sustained"
-)
-
-// Refusals lists every reason.
-var Refusals = []Refusal{Overloaded, OverAllowList, OverHigh, OverSoft, OverBurst, OverSustained}
-
 // backpressure never counts the queue for a submission: it estimates the depth from a background count and the steps
 // added and handed out here since. The estimate may be seconds old, and a burst may exceed a limit by the tasks being
 // stored. mu guards the fields below it.

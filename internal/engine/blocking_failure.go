@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
@@ -62,11 +61,6 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	}
 	out.Snapshot, err = c.snapshot(o, def)
 	return out, err
-}
-
-// messageOfCase drops NUL, which PostgreSQL cannot store.
-func messageOfCase(f *task.Failure) string {
-	return strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ")
 }
 
 func (c *snapshotter) group(o *task.Occurrence, def *task.Template, handler, stack string) (int64, error) {

@@ -2,6 +2,17 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
+// takenFeature notes that a worker has taken a step of a task with a case.
+func takenFeature() feature {
+	return feature{
+		name: "taken steps",
+		of:   pendingTask,
+		handed: func(u *unit, w Work, def *task.Template) {
+			recovered(u, w.Task, "worker "+u.workerName(w.Step.WorkerNo)+" took step "+def.Spec(w.Step).Name)
+		},
+	}
+}
+
 // recovered takes an empty how from the acts of the transaction.
 func recovered(u *unit, t *task.Task, how string) {
 	if t.Meta.Case != task.HasPending {

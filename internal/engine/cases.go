@@ -226,3 +226,17 @@ func (e *Engine) Audit(ctx context.Context, f ActFilter) ([]task.Act, error) {
 	f.Bytes = e.cfg.Limits.PageBytes
 	return e.actStore.ListActs(ctx, f)
 }
+
+func (u *unit) reachedCase(id task.ID) (*task.Task, *task.Case, error) {
+	t, c, err := caseSlot.of(u).load(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch reached, err := u.reaches(t.DefID); {
+	case err != nil:
+		return nil, nil, err
+	case !reached:
+		return nil, nil, noCase(id)
+	}
+	return t, c, nil
+}

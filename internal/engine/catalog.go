@@ -314,3 +314,8 @@ func (c *catalog) schema(t *task.Template, compile SchemaCompiler) (SchemaChecke
 	c.mu.Unlock()
 	return s.checker, s.err
 }
+
+// DefaultNamespace is the namespace of requests that name none.
+const DefaultNamespace = "default"
+
+const unrouted = 0

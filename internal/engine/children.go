@@ -10,6 +10,20 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+type dueFlow struct {
+	fanOuts *due.Rows[*task.FanOut, task.ID]
+	signals *due.Rows[task.Signal, task.SignalName]
+	waits   *due.Rows[SignalMatch, task.ID]
+}
+
+func newDueFlow(e *Engine) dueFlow {
+	return dueFlow{
+		fanOuts: rowsOf(e, "the child tasks of step", func(f *task.FanOut) task.ID { return f.Step }),
+		signals: rowsOf(e, "the signal", func(s task.Signal) task.SignalName { return s.SignalName }),
+		waits:   rowsOf(e, "the signal for step", func(m SignalMatch) task.ID { return m.Step }),
+	}
+}
+
 // A step with child tasks waits while ordinary tasks, its children, do the work; its fan-out counts them.
 // Transactions in which a step begins or a child ends only leave a mark, so that workers do not wait for one another.
 // After the commit, or in the loop "children", AdvanceChildren handles the marks, also after a crash: it submits a
@@ -169,7 +183,7 @@ const (
 // and whether there may be more. Processes may run it concurrently. A *due.Error names skipped steps.
 func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err error) {
 	now := e.Now()
-	list, err := e.due.fanOuts.Read(now, fanOutsAtOnce, func(limit int) ([]*task.FanOut, error) {
+	list, err := e.dueFlow.fanOuts.Read(now, fanOutsAtOnce, func(limit int) ([]*task.FanOut, error) {
 		return e.childReads.DueFanOuts(ctx, limit)
 	})
 	if err != nil {
@@ -177,7 +191,7 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 	}
 	// one order in all processes
 	slices.SortFunc(list, func(a, b *task.FanOut) int { return bytes.Compare(a.Step[:], b.Step[:]) })
-	err = e.due.fanOuts.Try(ctx, now, list, func(ctx context.Context, some []*task.FanOut) error {
+	err = e.dueFlow.fanOuts.Try(ctx, now, list, func(ctx context.Context, some []*task.FanOut) error {
 		held, err := e.advanceFanOuts(ctx, some)
 		n += held
 		return err

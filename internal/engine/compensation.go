@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -26,6 +25,7 @@ func compensationFeature() feature {
 			}
 			return true, control{u}.skip(w) // nothing to undo
 		},
+		givenUp: func(u *unit, t *task.Task) (bool, error) { return compensation{u}.decide(t) },
 		stages: []stage{{rankCompensation, "compensation", []string{"workflow_steps"},
 			func(u *unit) error { return compensation{u}.look() }}},
 	}
@@ -120,46 +120,4 @@ func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step
 		}
 	}
 	return nil
-}
-
-func (c compensation) of(t *task.Task) (*task.Template, task.Compensation, error) {
-	def, err := c.u.rows.template(t.DefID)
-	if err != nil || !def.Compensated {
-		return nil, task.Compensation{}, err
-	}
-	steps, err := c.u.rows.siblings(Family{Task: t.ID})
-	if err != nil {
-		return nil, task.Compensation{}, err
-	}
-	return def, def.CompensationOf(steps), nil
-}
-
-func (c compensation) begunOn(t *task.Task) (*task.Template, error) {
-	def, now, err := c.of(t)
-	if err != nil || !now.Begun {
-		return nil, err
-	}
-	return def, nil
-}
-
-// allows refuses acts on compensation steps before they begin, and on other steps from the failure on, because they
-// are or will be undone.
-func (c compensation) allows(w Work) error {
-	def, now, err := c.of(w.Task)
-	if err != nil || def == nil {
-		return err
-	}
-	switch spec := def.Spec(w.Step); {
-	case spec.OnFailure && !now.Begun:
-		return task.Errorf(task.WrongState, "the step %s runs only after the task has failed", spec.Name)
-	case !spec.OnFailure && (now.Begun || now.Due() && !w.Task.State.Settled()):
-		return errCompensated(w.Task)
-	}
-	return nil
-}
-
-func errCompensated(t *task.Task) error {
-	return &task.Error{Code: task.WrongState,
-		Message: fmt.Sprintf("the compensation of the task %s has begun; its other steps stay as they are", t.ID),
-		Hint:    "repair its compensation steps, or cancel the task and submit it again"}
 }

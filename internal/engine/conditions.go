@@ -2,9 +2,7 @@ package engine
 
 import (
 	"fmt"
-	"sync"
 
-	"github.com/taskerhq/tasker/internal/model/expr"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -13,10 +11,16 @@ func conditionsFeature() feature {
 	return feature{
 		name: "conditions",
 		enter: func(u *unit, w Work, def *task.Template) (bool, error) {
-			if def.Spec(w.Step).When == "" {
+			spec := def.Spec(w.Step)
+			if spec.When == "" && (spec.Wait == nil || !spec.Wait.ReadsContext()) {
 				return false, nil
 			}
-			return control{u}.decideCondition(w, def)
+			if c := (control{u}); evaluationSlot.of(u).work >= workAtOnce {
+				return true, c.queueUp(w)
+			} else if spec.When != "" {
+				return c.decideCondition(w, def)
+			}
+			return false, nil
 		},
 	}
 }
@@ -62,39 +66,36 @@ func (c control) holds(w Work, t *task.Template, when string) (holds bool, fault
 	if err != nil {
 		return false, nil, err
 	}
-	values, fault := c.state().evaluation.values(p, t, w.Task, steps)
+	values, fault := evaluationSlot.of(c.u).values(p, t, w.Task, steps)
 	if fault != nil {
 		return false, fault, nil
 	}
 	work := p.Work(values)
-	c.state().evaluation.work += work
+	evaluationSlot.of(c.u).work += work
 	c.backlogOf(w.Task).each = work
 	holds, fault = p.Bool(values)
 	return holds, fault, nil
 }
 
-type programs struct {
-	mu     sync.Mutex
-	byText map[string]*expr.Program
+// leaveAlone neither charges nor fails the step, because consequences such as compensation could not be undone.
+func (c control) leaveAlone(w Work, what string, why error) error {
+	w.Step.Note = failure.Cut(what+": "+why.Error(), maxText)
+	return c.putOff(w, c.u.now.Add(undecidedWait))
 }
 
-const maxPrograms = 10_000
-
-func (p *programs) get(text string, names ...string) (*expr.Program, error) {
-	key := fmt.Sprint(text, names)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c := p.byText[key]; c != nil {
-		return c, nil
+func (c control) readContext(t *task.Task) error {
+	if t.Context != nil || evaluationSlot.of(c.u).bare[t.ID] {
+		return nil
 	}
-	c, err := expr.Compile(text, names...)
-	if err != nil {
-		return nil, err
+	if err := c.u.rows.readContexts([]*task.Task{t}); err != nil {
+		return err
 	}
-	if p.byText == nil {
-		p.byText = map[string]*expr.Program{}
+	if t.Context == nil {
+		state := evaluationSlot.of(c.u)
+		if state.bare == nil {
+			state.bare = map[task.ID]bool{}
+		}
+		state.bare[t.ID] = true
 	}
-	makeRoom(p.byText, maxPrograms)
-	p.byText[key] = c
-	return c, nil
+	return nil
 }

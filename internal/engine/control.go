@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -17,11 +16,8 @@ import (
 type control struct{ u *unit }
 
 type controlled struct {
-	ended      []Work // ended without a worker; their dependants are not released yet
-	running    bool
-	evaluation evaluation
-	bare       map[task.ID]bool // tasks without a context
-	backlog    map[task.ID]*backlog
+	ended   []Work // ended without a worker; their dependants are not released yet
+	running bool
 }
 
 var controlSlot = newSlot(func(*unit) *controlled { return &controlled{} })
@@ -76,10 +72,6 @@ func (c control) due(w Work) error {
 }
 
 func (c control) begin(w Work, t *task.Template) error {
-	spec := t.Spec(w.Step)
-	if c.state().evaluation.work >= workAtOnce && (spec.When != "" || spec.Wait != nil && spec.Wait.ReadsContext()) {
-		return c.queueUp(w)
-	}
 	for _, enter := range c.u.e.kernel.enter {
 		if taken, err := enter(c.u, w, t); taken || err != nil {
 			return err
@@ -110,15 +102,6 @@ func (c control) wakeKind(w Work, t *task.Template) error {
 func unknownKind(kind task.Kind) *task.Failure {
 	return &task.Failure{Type: "unknown_kind", Code: "UNKNOWN_KIND", Class: failure.Logic,
 		Message: fmt.Sprintf("this version of the server runs no steps of kind %q", kind)}
-}
-
-// undecidedWait lets another node decide, or this one get a key.
-const undecidedWait = time.Minute
-
-// leaveAlone neither charges nor fails the step, because consequences such as compensation could not be undone.
-func (c control) leaveAlone(w Work, what string, why error) error {
-	w.Step.Note = failure.Cut(what+": "+why.Error(), maxText)
-	return c.putOff(w, c.u.now.Add(undecidedWait))
 }
 
 func (c control) putOff(w Work, at task.Instant) error {
@@ -204,19 +187,11 @@ func (c control) release(w Work) error {
 	return nil
 }
 
-func (c control) readContext(t *task.Task) error {
-	if t.Context != nil || c.state().bare[t.ID] {
+// beginDue begins a first step before the timers, for a decision about it.
+func (c control) beginDue(w Work) error {
+	s := w.Step
+	if s.State != task.StepPending || s.Queue != task.Timers || task.Instant(s.Key) > c.u.now || w.Task.State.Terminal() {
 		return nil
 	}
-	if err := c.u.rows.readContexts([]*task.Task{t}); err != nil {
-		return err
-	}
-	if t.Context == nil {
-		state := c.state()
-		if state.bare == nil {
-			state.bare = map[task.ID]bool{}
-		}
-		state.bare[t.ID] = true
-	}
-	return nil
+	return c.due(w)
 }

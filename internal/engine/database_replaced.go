@@ -2,8 +2,6 @@ package engine
 
 import (
 	"errors"
-
-	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // ErrReplaced means that a cached template or route is missing or has another number, because the database went back
@@ -20,7 +18,9 @@ func (e *Engine) forget() {
 		e.seals.Forget()
 	}
 	e.workers.forget()
-	e.lifecycles.forget()
+	for _, forget := range e.forgets {
+		forget()
+	}
 	e.occupancy.doubt()
 	e.queue.forget()
 	e.coordinator.databaseReplaced()
@@ -53,24 +53,4 @@ func (c *workerCache) forget() {
 	defer c.mu.Unlock()
 	clear(c.byID)
 	clear(c.names)
-}
-
-func (l *lifecycles) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen, l.least, l.most = 0, 0, 0
-}
-
-// expectKnown checks that the database has the templates and routes of drafts under the cached numbers.
-func (u *unit) expectKnown(drafts []*draft) error {
-	templates, routes := map[int64]*task.Template{}, map[int64]*task.Route{}
-	for _, d := range drafts {
-		templates[d.template.DefID] = d.template
-		for _, s := range d.steps {
-			if s.route != nil {
-				routes[s.route.ID] = s.route
-			}
-		}
-	}
-	return u.tx.ExpectKnown(u.ctx, templates, routes)
 }

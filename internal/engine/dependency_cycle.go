@@ -5,6 +5,19 @@ import "github.com/taskerhq/tasker/internal/model/task"
 // Registration refuses a template whose steps wait for each other. A task of one stored otherwise runs the steps that
 // can run, and then gets a case that names the cycle.
 
+func cyclesFeature() feature {
+	return feature{
+		name: "cycles",
+		judged: func(u *unit, t *task.Task, before task.Task) (bool, error) {
+			stuck, err := inCycle(u, t)
+			if stuck && err == nil {
+				err = endCycle(u, t, before)
+			}
+			return stuck, err
+		},
+	}
+}
+
 // inCycle checks only states in which nothing runs, so a sound template costs one comparison.
 func inCycle(u *unit, t *task.Task) (bool, error) {
 	if t.State != task.WaitingForDependencies && t.State != task.EnqueuingSteps {
@@ -43,26 +56,4 @@ func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template
 		cc.openings = append(cc.openings, &opening{task: t, state: before.State, since: before.StateAt,
 			reason: task.ReasonCycle, cause: task.CauseCycle, detail: def.Cycle})
 	}
-}
-
-// endCycle does the same for the last task of a submission, with n steps.
-func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
-	steps := b.steps[len(b.steps)-n:]
-	for _, s := range steps {
-		if s.Queue != task.NoQueue {
-			return
-		}
-	}
-	u := b.u
-	t.TimeOut(u.now)
-	// the rows are not in the database yet
-	u.rows.tasks[t.ID], u.rows.families[t.ID] = t, steps
-	def, err := u.rows.template(t.DefID)
-	if err != nil { // the submission named it
-		return
-	}
-	u.verdicts.err(t)
-	u.rows.changedTask(t)
-	caseSlot.of(u).cycled(t, before, def)
-	u.left(t, before.State, def.Cycle)
 }

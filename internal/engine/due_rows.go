@@ -18,47 +18,36 @@ func rowsOf[T any, K comparable](e *Engine, what string, key func(T) K) *due.Row
 	})
 }
 
+func idRows(e *Engine, what string) *dueIDs {
+	return rowsOf(e, what, func(id task.ID) task.ID { return id })
+}
+
 type dueRows struct {
-	fanOuts   *due.Rows[*task.FanOut, task.ID]
-	signals   *due.Rows[task.Signal, task.SignalName]
-	waits     *due.Rows[SignalMatch, task.ID]
-	turns     *due.Rows[Waiting, task.ID]
-	timers    *dueIDs
-	leases    *dueIDs
-	deadlines *dueIDs
-	parked    *dueIDs
-	passing   *dueIDs
-	cases     *dueIDs
-	unserved  *due.Rows[*task.Step, task.ID]
-	left      []*task.Step // the failed ones of unserved
-	workers   *due.Rows[*task.Worker, task.ID]
-	holds     *due.Rows[Hold, task.ID]
-	kept      *due.Rows[Hold, task.ID] // to write to the store
-	bursts    *due.Rows[countedBurst, burstKey]
-	retention *due.Rows[string, string]
-	pauses    *due.Rows[task.PauseTarget, task.PauseTarget]
+	turns   *due.Rows[Waiting, task.ID]
+	timers  *dueIDs
+	leases  *dueIDs
+	parked  *dueIDs
+	passing *dueIDs
+	workers *due.Rows[*task.Worker, task.ID]
+	holds   *due.Rows[Hold, task.ID]
+	kept    *due.Rows[Hold, task.ID] // to write to the store
+	bursts  *due.Rows[countedBurst, burstKey]
+	pauses  *due.Rows[task.PauseTarget, task.PauseTarget]
 }
 
 func newDueRows(e *Engine) dueRows {
-	ids := func(what string) *dueIDs { return rowsOf(e, what, func(id task.ID) task.ID { return id }) }
+	ids := func(what string) *dueIDs { return idRows(e, what) }
 	return dueRows{
-		fanOuts:   rowsOf(e, "the child tasks of step", func(f *task.FanOut) task.ID { return f.Step }),
-		signals:   rowsOf(e, "the signal", func(s task.Signal) task.SignalName { return s.SignalName }),
-		waits:     rowsOf(e, "the signal for step", func(m SignalMatch) task.ID { return m.Step }),
-		turns:     rowsOf(e, "the turn of task", func(w Waiting) task.ID { return w.Task }),
-		timers:    ids("the timer of step"),
-		leases:    ids("the lease of step"),
-		deadlines: ids("the deadline of task"),
-		parked:    ids("the parked step"),
-		passing:   ids("the limit of step"),
-		cases:     ids("the old cases of task"),
-		unserved:  due.New("the unserved step", func(s *task.Step) task.ID { return s.ID }, e.leaveUnserved),
-		workers:   rowsOf(e, "the dead worker", func(w *task.Worker) task.ID { return w.ID }),
-		holds:     rowsOf(e, "the lease of step", func(h Hold) task.ID { return h.Step }),
-		kept:      rowsOf(e, "the lease of step", func(h Hold) task.ID { return h.Step }),
-		bursts:    rowsOf(e, "the failures on route", func(c countedBurst) burstKey { return burstKey{c.RouteID, c.Group} }),
-		pauses:    rowsOf(e, "the end of", func(t task.PauseTarget) task.PauseTarget { return t }),
-		retention: rowsOf(e, "the retention of", func(kind string) string { return kind }),
+		turns:   rowsOf(e, "the turn of task", func(w Waiting) task.ID { return w.Task }),
+		timers:  ids("the timer of step"),
+		leases:  ids("the lease of step"),
+		parked:  ids("the parked step"),
+		passing: ids("the limit of step"),
+		workers: rowsOf(e, "the dead worker", func(w *task.Worker) task.ID { return w.ID }),
+		holds:   rowsOf(e, "the lease of step", func(h Hold) task.ID { return h.Step }),
+		kept:    rowsOf(e, "the lease of step", func(h Hold) task.ID { return h.Step }),
+		bursts:  rowsOf(e, "the failures on route", func(c countedBurst) burstKey { return burstKey{c.RouteID, c.Group} }),
+		pauses:  rowsOf(e, "the end of", func(t task.PauseTarget) task.PauseTarget { return t }),
 	}
 }
 

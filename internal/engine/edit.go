@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -258,21 +257,4 @@ func actOfEdit(u *unit, t *task.Task, out *EditedContext, edit *ContextEdit) err
 		Actor:  edit.Actor,
 		Reason: edit.Reason, From: string(t.State), To: string(t.State), Data: data})
 	return nil
-}
-
-// sameJSON ignores only white space between values.
-func sameJSON(a, b []byte) bool {
-	return bytes.Equal(compacted(a), compacted(b))
-}
-
-// compacted returns null without a document.
-func compacted(document []byte) []byte {
-	if document == nil {
-		return []byte("null")
-	}
-	var b bytes.Buffer
-	if json.Compact(&b, document) != nil {
-		return document
-	}
-	return b.Bytes()
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/engine/check"
@@ -52,4 +54,21 @@ func uniqueKeyIn(rule *task.Unique, t *task.Template, context []byte) (string, e
 		kind = "task type"
 	}
 	return rule.Key([]string{kind, t.Name}, context)
+}
+
+// sameJSON ignores only white space between values.
+func sameJSON(a, b []byte) bool {
+	return bytes.Equal(compacted(a), compacted(b))
+}
+
+// compacted returns null without a document.
+func compacted(document []byte) []byte {
+	if document == nil {
+		return []byte("null")
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, document) != nil {
+		return document
+	}
+	return b.Bytes()
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/engine/feed"
 	"github.com/taskerhq/tasker/internal/kit/coalesce"
 	"github.com/taskerhq/tasker/internal/model/settings"
@@ -61,6 +62,8 @@ type Engine struct {
 
 	feed     *feed.Feed
 	peerFeed feed.Publisher
+	// countQueue counts ready steps for streams.
+	countQueue func(ctx context.Context, namespaces []string) (*feed.QueueCount, error)
 
 	readiness readiness
 	keys      keyring
@@ -75,6 +78,7 @@ type Engine struct {
 	limits    limits
 
 	lifecycles lifecycles
+	forgets    []func() // of caches outside of the kernel
 
 	breakers *breakers
 	programs programs
@@ -91,6 +95,9 @@ type Engine struct {
 	children    *coalesce.Group[struct{}, struct{}]
 	handOvers   *coalesce.Group[struct{}, struct{}]
 	due         dueRows
+	dueFlow     dueFlow
+	dueCases    dueCases
+	dueActs     dueActs
 	steppedOver steppedTold
 	admits      *coalesce.Group[struct{}, struct{}]
 	bursts      *coalesce.Group[struct{}, struct{}]
@@ -305,7 +312,10 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
-	e.due = newDueRows(e)
+	e.due, e.dueFlow, e.dueActs = newDueRows(e), newDueFlow(e), newDueActs(e)
+	e.dueCases.unserved = due.New("the unserved step", func(s *task.Step) task.ID { return s.ID }, e.leaveUnserved)
+	e.forgets = append(e.forgets, e.lifecycles.forget)
+	e.countQueue = e.countStreamed
 	e.children = coalesce.New(callers, 1, e.advanceChildren)
 	e.byHand = opts.ByHand
 	e.handOvers = coalesce.New(callers, 1, e.handOverSignals)

@@ -9,6 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+// evaluated is what a transaction has evaluated.
+type evaluated struct {
+	evaluation
+	bare    map[task.ID]bool // tasks without a context
+	backlog map[task.ID]*backlog
+}
+
+var evaluationSlot = newSlot(func(*unit) *evaluated { return &evaluated{} })
+
 // evaluation decodes each document once, and only those that an expression reads. It serves one transaction, or one
 // step with child tasks.
 type evaluation struct {

@@ -13,53 +13,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// FailureCount counts cases of one namespace, reason and fingerprint, opened within the window.
-type FailureCount struct {
-	Namespace   string          `json:"namespace"`
-	Reason      task.CaseReason `json:"reason"`
-	Fingerprint string          `json:"error,omitempty"`
-	Cases       int             `json:"cases"`
-	Replayable  int             `json:"replayable,omitempty"` // pending, in error now, and a retry may help
-	First       task.Instant    `json:"first"`
-	Last        task.Instant    `json:"last"`
-	// New: no analysis of the last 30 days had it.
-	New bool `json:"new,omitempty"`
-}
-
 // key uses NUL, which none of the texts can contain.
 func (p *FailureCount) key() string {
 	return p.Namespace + "\x00" + string(p.Reason) + "\x00" + p.Fingerprint
-}
-
-// FailureReport is a stored analysis with the thresholds of the present configuration.
-type FailureReport struct {
-	At, Since    task.Instant
-	Reasons      []FailureCount // without namespace and error, the most frequent first
-	Fingerprints []FailureCount // the most frequent first, bounded
-	Replayable   int
-	Alarms       []FailureAlarm
-}
-
-// AlarmKind is the kind of an alarm.
-type AlarmKind string
-
-// The kinds of alarms.
-const (
-	NewFingerprint AlarmKind = "new_pattern"
-	FrequentReason AlarmKind = "frequent_reason"
-	ManyReplayable AlarmKind = "replayable" // a hint: consider a replay
-)
-
-// AlarmKinds lists the kinds.
-var AlarmKinds = []AlarmKind{NewFingerprint, FrequentReason, ManyReplayable}
-
-// FailureAlarm is a finding that needs an operator.
-type FailureAlarm struct {
-	Kind        AlarmKind
-	Namespace   string          // of a new fingerprint
-	Reason      task.CaseReason // "" for replayable
-	Fingerprint string          // of a new fingerprint
-	Cases       int
 }
 
 // Message describes the alarm in a sentence.
@@ -132,14 +88,6 @@ func (a *analysis) report(namespace string, cfg settings.FailureAnalysis) *Failu
 		r.Alarms = append(r.Alarms, FailureAlarm{Kind: ManyReplayable, Cases: r.Replayable})
 	}
 	return r
-}
-
-// Analysis is the result of AnalyzeFailures.
-type Analysis struct {
-	Report *FailureReport
-	// Raised are the alarms that the previous analysis did not have.
-	Raised   []FailureAlarm
-	Interval time.Duration // until the next one is due
 }
 
 // AnalyzeFailures counts by reason and error the final failures within the window, and stores the counts, if an

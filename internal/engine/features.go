@@ -17,6 +17,8 @@ func features() []feature {
 		waitsFeature(),
 		approvalsFeature(),
 		casesFeature(),
+		cyclesFeature(),
+		takenFeature(),
 		watchesFeature(),
 		childrenFeature(),
 		gatesFeature(),

@@ -16,28 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// KeyName names an idempotency key.
-type KeyName struct{ Namespace, Key string }
-
-// Binding is the task to which an idempotency key is bound.
-type Binding struct {
-	Task task.ID
-	// Hash of the submission made with the key, or "".
-	Hash string
-}
-
-// KeyAsk requests a key. The task's row may be written later.
-type KeyAsk struct {
-	Name KeyName
-	To   Binding
-}
-
-// KeyAnswer answers a KeyAsk. Taken: the key is already bound, to Bound.
-type KeyAnswer struct {
-	Bound Binding
-	Taken bool
-}
-
 // ErrKeyLocked reports that an open transaction is binding the idempotency key.
 var ErrKeyLocked = errors.New("the idempotency key is being bound by another transaction")
 

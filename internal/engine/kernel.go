@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -29,6 +30,14 @@ type feature struct {
 	queued func(u *unit, steps []Work) error
 	moved  func(u *unit, w Work, from task.StepState)
 	left   func(u *unit, d departure)
+	// handed is called for each step that a worker receives.
+	handed func(u *unit, w Work, def *task.Template)
+	// givenUp is called before a task is put in error that has taken too long. It may take the task over.
+	givenUp func(u *unit, t *task.Task) (taken bool, err error)
+	// decide carries out an operator's act on a step that no worker runs.
+	decide map[ActKind]func(u *unit, w Work, act StepAct) error
+	// judged is called before the task's new state takes effect. It may take the task over.
+	judged func(u *unit, t *task.Task, before task.Task) (taken bool, err error)
 	// ended is called before the step changes. If it spares the step, the attempt is not charged.
 	ended func(u *unit, w Work, e ending) (spared bool, err error)
 
@@ -87,6 +96,10 @@ type kernel struct {
 	queued  []func(*unit, []Work) error
 	moved   []hook[func(*unit, Work, task.StepState)]
 	left    []hook[func(*unit, departure)]
+	handed  []hook[func(*unit, Work, *task.Template)]
+	givenUp []func(*unit, *task.Task) (bool, error)
+	decide  map[ActKind]func(*unit, Work, StepAct) error
+	judged  []func(*unit, *task.Task, task.Task) (bool, error)
 	ended   []hook[func(*unit, Work, ending) (bool, error)]
 
 	stages []stage
@@ -95,7 +108,7 @@ type kernel struct {
 
 // newKernel keeps the order of features at each moment. Equal ranks of stages are an error.
 func newKernel(features []feature) (*kernel, error) {
-	k := &kernel{runs: map[task.Kind]runner{}}
+	k := &kernel{runs: map[task.Kind]runner{}, decide: map[ActKind]func(*unit, Work, StepAct) error{}}
 	for i := range features {
 		k.add(&features[i])
 	}
@@ -140,6 +153,16 @@ func (k *kernel) add(f *feature) {
 	if f.left != nil {
 		k.left = appendHook(k.left, of, f.left)
 	}
+	if f.handed != nil {
+		k.handed = appendHook(k.handed, of, f.handed)
+	}
+	if f.judged != nil {
+		k.judged = append(k.judged, f.judged)
+	}
+	if f.givenUp != nil {
+		k.givenUp = append(k.givenUp, f.givenUp)
+	}
+	maps.Copy(k.decide, f.decide)
 	if f.ended != nil {
 		k.ended = appendHook(k.ended, of, f.ended)
 	}

@@ -278,3 +278,44 @@ func (m *meter) AttemptTrace(parent string, step task.ID, token int64) string {
 	}
 	return m.next.AttemptTrace(parent, step, token)
 }
+
+// handedByRoute covers the last minute, and forgets idle routes.
+func (m *meter) handedByRoute(now task.Instant) map[int64]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sumRoutes(now)
+}
+
+// The caller holds mu.
+func (m *meter) sumRoutes(now task.Instant) map[int64]int {
+	out := make(map[int64]int, len(m.routes))
+	for route, w := range m.routes {
+		if n := w.Sum(int64(now)); n > 0 {
+			out[route] = n
+		} else {
+			delete(m.routes, route)
+		}
+	}
+	return out
+}
+
+// Neighbours mostly have one route. The caller holds mu.
+func (m *meter) measureRoutes(c *Commit, activityOf func(route int64) *activity) {
+	for i := 0; i < len(c.Handed); {
+		route, n := c.Handed[i].RouteID, 0
+		for ; i < len(c.Handed) && c.Handed[i].RouteID == route; i++ {
+			n++
+		}
+		activityOf(route).handed.Add(int64(c.At), n)
+		w := m.routes[route]
+		if w == nil {
+			if len(m.routes) >= meteredRoutes {
+				continue
+			}
+			fresh := newRouteWindow()
+			w = &fresh
+			m.routes[route] = w
+		}
+		w.Add(int64(c.At), n)
+	}
+}

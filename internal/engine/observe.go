@@ -180,3 +180,75 @@ type Detection struct {
 	Transitioned int // of these, put in error
 	Err          error
 }
+
+// Refusal is why back-pressure refuses a submission, in the words of metrics and configuration.
+type Refusal string
+
+// The reasons, in the order of the checks.
+const (
+	Overloaded    Refusal = "overloaded"
+	OverAllowList Refusal = "allow_list_only"
+	OverHigh      Refusal = "high_only"
+	OverSoft      Refusal = "soft"
+	OverBurst     Refusal = "user_burst"
+	OverSustained Refusal = "user_sustained"
+)
+
+// Refusals lists every reason.
+var Refusals = []Refusal{Overloaded, OverAllowList, OverHigh, OverSoft, OverBurst, OverSustained}
+
+// UniqueOutcome is the effect of a unique key on a submission.
+type UniqueOutcome string
+
+// The outcomes.
+const (
+	UniqueReturned   UniqueOutcome = "returned" // answered with the guarding task
+	UniqueRefused    UniqueOutcome = "refused"
+	UniqueReplaced   UniqueOutcome = "replaced"   // the earlier task is cancelled
+	UniqueSuperseded UniqueOutcome = "superseded" // replaced before it was stored
+)
+
+// UniqueOutcomes lists all outcomes.
+var UniqueOutcomes = []UniqueOutcome{UniqueReturned, UniqueRefused, UniqueReplaced, UniqueSuperseded}
+
+// UniqueCounts counts submissions in the order of UniqueOutcomes.
+type UniqueCounts [4]int
+
+// Analysis is the result of AnalyzeFailures.
+type Analysis struct {
+	Report *FailureReport
+	// Raised are the alarms that the previous analysis did not have.
+	Raised   []FailureAlarm
+	Interval time.Duration // until the next one is due
+}
+
+// FailureReport is a stored analysis with the thresholds of the present configuration.
+type FailureReport struct {
+	At, Since    task.Instant
+	Reasons      []FailureCount // without namespace and error, the most frequent first
+	Fingerprints []FailureCount // the most frequent first, bounded
+	Replayable   int
+	Alarms       []FailureAlarm
+}
+
+// FailureAlarm is a finding that needs an operator.
+type FailureAlarm struct {
+	Kind        AlarmKind
+	Namespace   string          // of a new fingerprint
+	Reason      task.CaseReason // "" for replayable
+	Fingerprint string          // of a new fingerprint
+	Cases       int
+}
+
+// AlarmKind is the kind of an alarm.
+type AlarmKind string
+
+// The kinds of alarms.
+const (
+	NewFingerprint AlarmKind = "new_pattern"
+	FrequentReason AlarmKind = "frequent_reason"
+	ManyReplayable AlarmKind = "replayable" // a hint: consider a replay
+)
+
+// AlarmKinds lists the kinds.
+var AlarmKinds = []AlarmKind{NewFingerprint, FrequentReason, ManyReplayable}

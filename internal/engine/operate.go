@@ -11,32 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ActKind is the kind of an operator's act on a step.
-type ActKind string
-
-// The acts on a step.
-const (
-	ResetForRetry    ActKind = task.ActResetStep
-	ResolveManually  ActKind = "resolve_manually"
-	CompleteManually ActKind = "complete_manually"
-	ApproveStep      ActKind = "approve"
-	RejectStep       ActKind = "reject"
-)
-
-var actKinds = []ActKind{ResetForRetry, ResolveManually, CompleteManually, ApproveStep, RejectStep}
-
-// StepAct is one operator's act on a step. Actor and Reason are required.
-type StepAct struct {
-	Kind   ActKind
-	Actor  string
-	Reason string
-	Expect task.Expectation
-	// Result and Metadata are JSON for complete_manually.
-	Result            []byte
-	Metadata          []byte
-	DiscardCheckpoint bool
-}
-
 // Operate performs and stores an operator's act on a step. The task continues automatically, also out of error.
 // WrongState: the step is settled or its task terminal. Conflict: the step is not as expected. Invalid: lists every
 // problem. NotFound: there is no step within the key's reach.
@@ -133,7 +107,7 @@ func operateOpen(u *unit, w Work, a StepAct) error {
 		return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", w.Task.ID,
 			w.Task.State)
 	}
-	if err := (compensation{u}).allows(w); err != nil {
+	if err := compensationAllows(u, w); err != nil {
 		return err
 	}
 	return u.operate(w, a)
@@ -142,7 +116,7 @@ func operateOpen(u *unit, w Work, a StepAct) error {
 func (u *unit) operate(w Work, a StepAct) error {
 	from, taskWas := w.Step.State, w.Task.State
 	if a.Kind == ApproveStep || a.Kind == RejectStep {
-		return control{u}.decide(w, a)
+		return u.e.kernel.decideStep(u, w, a)
 	}
 	if err := u.change(w, a); err != nil {
 		return err

@@ -47,11 +47,7 @@ func (s feedSource) TemplateOf(ctx context.Context, def int64) (*task.Template, 
 
 // CountQueue implements feed.Source. All callers share the count.
 func (s feedSource) CountQueue(ctx context.Context, namespaces []string) (*feed.QueueCount, error) {
-	g, err := s.e.queueSample(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.e.countOf(g, namespaces), nil
+	return s.e.countQueue(ctx, namespaces)
 }
 
 // Subscribe implements feed.Source.

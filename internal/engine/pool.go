@@ -98,3 +98,5 @@ func (e *Engine) rate(p *pool) float64 {
 	}
 	return total
 }
+
+const manyAhead = 10_000

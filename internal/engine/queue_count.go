@@ -1,10 +1,20 @@
 package engine
 
 import (
+	"context"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine/feed"
 )
+
+// countStreamed is for streams; all callers share the count.
+func (e *Engine) countStreamed(ctx context.Context, namespaces []string) (*feed.QueueCount, error) {
+	g, err := e.queueSample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.countOf(g, namespaces), nil
+}
 
 // countOf caches counts by namespaces. Listeners ask every second, mostly for the same ones, while a sample lasts
 // longer.

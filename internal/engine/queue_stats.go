@@ -187,10 +187,6 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 	return out, nil
 }
 
-func passing(namespaces []string) func(namespace string) bool {
-	return func(namespace string) bool { return len(namespaces) == 0 || slices.Contains(namespaces, namespace) }
-}
-
 func (g *queueSample) routesOf(pass func(namespace string) bool) map[int64]bool {
 	out := make(map[int64]bool, len(g.routes))
 	for _, r := range g.routes {
@@ -288,8 +284,6 @@ type QueuePlace struct {
 	// Wait is an estimate; negative when not known.
 	Wait time.Duration
 }
-
-const manyAhead = 10_000
 
 // QueuePlace returns the position of a ready step among those that its route's workers take, and its estimated wait
 // at the cluster's measured rate.

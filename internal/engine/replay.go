@@ -107,7 +107,7 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 		return nil, err
 	}
 	before, moves := *t, r.Priority != ""
-	compensated, err := compensation{u}.begunOn(t)
+	compensated, err := compensationBegun(u, t)
 	if err != nil {
 		return nil, err
 	}

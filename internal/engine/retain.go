@@ -3,9 +3,23 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
+
+type dueActs struct {
+	deadlines *dueIDs
+	cases     *dueIDs
+	retention *due.Rows[string, string]
+}
+
+func newDueActs(e *Engine) dueActs {
+	return dueActs{deadlines: idRows(e, "the deadline of task"), cases: idRows(e, "the old cases of task"),
+		retention: rowsOf(e, "the retention of", func(kind string) string { return kind })}
+}
 
 // retainCases deletes a batch of old cases, and returns how many. A negative retention keeps cases forever. The list
 // may be outdated: dropCases decides again.
@@ -15,7 +29,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	before := e.instant().Add(-r.Cases)
-	ids, err := e.due.cases.Read(e.Now(), r.BatchItems, func(limit int) (ids []task.ID, err error) {
+	ids, err := e.dueActs.cases.Read(e.Now(), r.BatchItems, func(limit int) (ids []task.ID, err error) {
 		old, err := e.caseRetention.ResolvedCases(ctx, before, limit)
 		for _, c := range old {
 			ids = append(ids, c.TaskID)
@@ -26,7 +40,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("look for old cases: %w", err)
 	}
 	n := 0
-	err = e.due.cases.Try(ctx, e.Now(), ids, func(ctx context.Context, some []task.ID) error {
+	err = e.dueActs.cases.Try(ctx, e.Now(), ids, func(ctx context.Context, some []task.ID) error {
 		dropped := 0
 		err := e.write(ctx, "retain_cases", func(u *unit) (err error) {
 			dropped, err = dropCases(u, some, before)
@@ -67,4 +81,57 @@ func dropCases(u *unit, of []task.ID, before task.Instant) (int, error) {
 		}
 	}
 	return len(dropped), u.e.caseRetention.DeleteCases(u.ctx, u.tx, dropped)
+}
+
+// Retain deletes up to Retention.BatchItems old rows of each kind, and returns the largest number; less than a batch
+// means the end. Each kind has its own transactions: a *due.Error lists failed ones.
+func (e *Engine) Retain(ctx context.Context) (n int, err error) {
+	r, now := e.cfg.Retention, e.instant()
+	within := func(drop func(context.Context, Tx) (int, error)) func(context.Context) (int, error) {
+		return func(ctx context.Context) (n int, err error) {
+			err = e.transact(ctx, func(ctx context.Context, tx Tx) (err error) {
+				n, err = drop(ctx, tx)
+				return err
+			})
+			return n, err
+		}
+	}
+	drops := map[string]func(context.Context) (int, error){
+		"cases": e.retainCases,
+		"finished tasks and idempotency keys": within(func(ctx context.Context, tx Tx) (n int, err error) {
+			if r.Finished > 0 {
+				n, err = tx.DeleteFinished(ctx, now.Add(-r.Finished), now.Add(-e.cfg.IdempotencyWindow), r.BatchItems)
+				if err != nil {
+					return 0, fmt.Errorf("delete finished tasks: %w", err)
+				}
+			}
+			dropped, err := e.keyStore.DropKeys(ctx, tx, now, r.BatchItems)
+			return max(n, dropped), err
+		}),
+		"unique keys": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.uniqueStore.DropUnique(ctx, tx, now, r.BatchItems)
+		}),
+		"sessions": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.sessionStore.DropSessions(ctx, tx, now, r.BatchItems)
+		}),
+		"signals": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.signalStore.DropSignals(ctx, tx, now.Add(-signalSlack), r.BatchItems)
+		}),
+		"workers": within(func(ctx context.Context, tx Tx) (int, error) {
+			return tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
+		}),
+	}
+	// cases first: they keep tasks
+	kinds, err := e.dueActs.retention.Read(e.Now(), len(drops), func(int) ([]string, error) {
+		return slices.Sorted(maps.Keys(drops)), nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = e.dueActs.retention.Each(ctx, e.Now(), kinds, func(ctx context.Context, kind string) error {
+		did, err := drops[kind](ctx)
+		n = max(n, did)
+		return err
+	})
+	return n, err
 }

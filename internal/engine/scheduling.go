@@ -163,3 +163,8 @@ func (e *Engine) declareOrdering(ctx context.Context) error {
 	e.ordering.Store(now)
 	return nil
 }
+
+// longestTurn is the time of waiting for a worker that does not count against a task; 0: forever.
+func (e *Engine) longestTurn() time.Duration {
+	return e.Order().LongestTurn(e.cfg.Scheduling.PromotionInterval)
+}

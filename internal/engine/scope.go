@@ -75,16 +75,6 @@ func (u *unit) reachedStep(taskID, stepID task.ID) (Work, error) {
 	return w, err
 }
 
-func (u *unit) reachedCase(id task.ID) (*task.Task, *task.Case, error) {
-	t, c, err := caseSlot.of(u).load(id)
-	if err != nil {
-		return nil, nil, err
-	}
-	switch reached, err := u.reaches(t.DefID); {
-	case err != nil:
-		return nil, nil, err
-	case !reached:
-		return nil, nil, noCase(id)
-	}
-	return t, c, nil
+func passing(namespaces []string) func(namespace string) bool {
+	return func(namespace string) bool { return len(namespaces) == 0 || slices.Contains(namespaces, namespace) }
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -29,3 +31,6 @@ func (rs *readySteps) unopened(w Work, what, reason string) error {
 	w.Step.Note = failure.Cut("not handed out: "+what+" cannot be decrypted: "+reason, maxText)
 	return nil
 }
+
+// undecidedWait lets another node decide, or this one get a key.
+const undecidedWait = time.Minute

@@ -23,9 +23,7 @@ const (
 	signalsAtOnce     = 500
 	freshSignals      = 100
 	signalBytesAtOnce = 8 << 20
-	// signalSlack keeps a signal longer for a step that began to wait in time and is looked at late.
-	signalSlack = time.Hour
-	countedFor  = 10 * time.Second
+	countedFor        = 10 * time.Second
 )
 
 // SignalRequest is a signal to send. The ID "" gets a new one.

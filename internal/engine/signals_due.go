@@ -18,7 +18,7 @@ func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err err
 	now := e.Now()
 	var signals []task.Signal
 	var waits []SignalMatch
-	together := e.due.signals.Resting()+e.due.waits.Resting() == 0
+	together := e.dueFlow.signals.Resting()+e.dueFlow.waits.Resting() == 0
 	err = e.write(ctx, "hand_over_signals", func(u *unit) (err error) {
 		if signals, waits, err = e.freshHandOvers(u.ctx, u.tx, now); err != nil || !together {
 			return err
@@ -41,13 +41,13 @@ func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err err
 func (e *Engine) freshHandOvers(ctx context.Context, tx Tx, now task.Instant) (signals []task.Signal,
 	waits []SignalMatch, err error,
 ) {
-	signals, err = e.due.signals.Read(now, freshSignals, func(limit int) ([]task.Signal, error) {
+	signals, err = e.dueFlow.signals.Read(now, freshSignals, func(limit int) ([]task.Signal, error) {
 		return e.signalStore.FreshSignals(ctx, tx, limit)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	waits, err = e.due.waits.Read(now, signalsAtOnce, func(limit int) ([]SignalMatch, error) {
+	waits, err = e.dueFlow.waits.Read(now, signalsAtOnce, func(limit int) ([]SignalMatch, error) {
 		return e.waitStore.FreshWaits(ctx, tx, limit)
 	})
 	return signals, waits, err
@@ -66,11 +66,11 @@ func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []
 		return err
 	}
 	toWaits := func(waits []SignalMatch) error {
-		return e.due.waits.Try(ctx, now, waits, func(ctx context.Context, some []SignalMatch) error {
+		return e.dueFlow.waits.Try(ctx, now, waits, func(ctx context.Context, some []SignalMatch) error {
 			return run(ctx, nil, some)
 		})
 	}
-	ofSignals := e.due.signals.Try(ctx, now, signals, func(ctx context.Context, some []task.Signal) error {
+	ofSignals := e.dueFlow.signals.Try(ctx, now, signals, func(ctx context.Context, some []task.Signal) error {
 		err := run(ctx, some, nil)
 		if err == nil || len(some) > 1 {
 			return err

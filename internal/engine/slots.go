@@ -6,7 +6,7 @@ type unitSlot[T any] struct {
 	new func(*unit) *T
 }
 
-const maxSlots = 12
+const maxSlots = 14
 
 var slots int
 

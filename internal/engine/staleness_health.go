@@ -26,11 +26,6 @@ type Staleness struct {
 	task.Limit
 }
 
-// longestTurn is the time of waiting for a worker that does not count against a task; 0: forever.
-func (e *Engine) longestTurn() time.Duration {
-	return e.Order().LongestTurn(e.cfg.Scheduling.PromotionInterval)
-}
-
 // stateLimit is for a task that does not compensate, given its queued steps. ExpireTasks handles the whole task's
 // limit.
 func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {

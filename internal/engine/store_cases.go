@@ -134,3 +134,16 @@ type CaseCount struct {
 	// OpenFor is how long resolved cases were open in total, in microseconds.
 	OpenFor int64
 }
+
+// FailureCount counts cases of one namespace, reason and fingerprint, opened within the window.
+type FailureCount struct {
+	Namespace   string          `json:"namespace"`
+	Reason      task.CaseReason `json:"reason"`
+	Fingerprint string          `json:"error,omitempty"`
+	Cases       int             `json:"cases"`
+	Replayable  int             `json:"replayable,omitempty"` // pending, in error now, and a retry may help
+	First       task.Instant    `json:"first"`
+	Last        task.Instant    `json:"last"`
+	// New: no analysis of the last 30 days had it.
+	New bool `json:"new,omitempty"`
+}

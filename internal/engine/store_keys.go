@@ -19,3 +19,25 @@ type KeyStore interface {
 	DropKeys(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
 	BoundTasks(ctx context.Context, names []KeyName, now task.Instant) (map[KeyName]task.ID, error)
 }
+
+// KeyName names an idempotency key.
+type KeyName struct{ Namespace, Key string }
+
+// Binding is the task to which an idempotency key is bound.
+type Binding struct {
+	Task task.ID
+	// Hash of the submission made with the key, or "".
+	Hash string
+}
+
+// KeyAsk requests a key. The task's row may be written later.
+type KeyAsk struct {
+	Name KeyName
+	To   Binding
+}
+
+// KeyAnswer answers a KeyAsk. Taken: the key is already bound, to Bound.
+type KeyAnswer struct {
+	Bound Binding
+	Taken bool
+}

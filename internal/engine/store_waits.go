@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -114,3 +115,6 @@ type WaitPosition struct {
 	At   task.Instant
 	Step task.ID
 }
+
+// signalSlack keeps a signal longer for a step that began to wait in time and is looked at late.
+const signalSlack = time.Hour

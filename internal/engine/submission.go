@@ -39,9 +39,6 @@ type Submission struct {
 	Caller string
 }
 
-// DefaultNamespace is the namespace of requests that name none.
-const DefaultNamespace = "default"
-
 // draft is a checked submission. It holds no rows or locks, so that drafts of many callers can wait for one
 // transaction.
 type draft struct {
@@ -53,8 +50,6 @@ type draft struct {
 	unique   *uniqueKey
 	place    int // position in its call
 }
-
-const unrouted = 0
 
 type draftStep struct {
 	route       *task.Route // nil without a worker
@@ -238,9 +233,6 @@ func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]ta
 }
 
 const (
-	// In bytes, and entries of lists.
-	maxName = task.MaxName
-	maxText = 1024
 	maxList = 32
 )
 

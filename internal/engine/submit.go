@@ -306,3 +306,39 @@ func (b *builder) begin(t *task.Task, s *task.Step, def *task.Template) error {
 	b.u.ready.add(Work{s, t})
 	return nil
 }
+
+// expectKnown checks that the database has the templates and routes of drafts under the cached numbers.
+func (u *unit) expectKnown(drafts []*draft) error {
+	templates, routes := map[int64]*task.Template{}, map[int64]*task.Route{}
+	for _, d := range drafts {
+		templates[d.template.DefID] = d.template
+		for _, s := range d.steps {
+			if s.route != nil {
+				routes[s.route.ID] = s.route
+			}
+		}
+	}
+	return u.tx.ExpectKnown(u.ctx, templates, routes)
+}
+
+// endCycle does the same for the last task of a submission, with n steps.
+func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
+	steps := b.steps[len(b.steps)-n:]
+	for _, s := range steps {
+		if s.Queue != task.NoQueue {
+			return
+		}
+	}
+	u := b.u
+	t.TimeOut(u.now)
+	// the rows are not in the database yet
+	u.rows.tasks[t.ID], u.rows.families[t.ID] = t, steps
+	def, err := u.rows.template(t.DefID)
+	if err != nil { // the submission named it
+		return
+	}
+	u.verdicts.err(t)
+	u.rows.changedTask(t)
+	caseSlot.of(u).cycled(t, before, def)
+	u.left(t, before.State, def.Cycle)
+}

@@ -108,38 +108,26 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 
 func watchesFeature() feature {
 	return feature{
-		name: "watches",
-		left: func(u *unit, d departure) { mustWatch(u, d.task, d.was) },
-		stages: []stage{{rankWatches, "watches", []string{"task_watches"},
-			caseSlot.save((*caseChanges).flushWatches)}},
+		name:   "watches",
+		left:   func(u *unit, d departure) { mustWatch(u, d.task, d.was) },
+		stages: []stage{{rankWatches, "watches", []string{"task_watches"}, watchSlot.save((*watched).save)}},
 	}
 }
 
-func mustWatch(u *unit, t *task.Task, was task.State) {
-	if t.State.Settled() {
-		return
-	}
-	cc := caseSlot.of(u)
-	if cc.unwatched == nil {
-		cc.unwatched = map[*task.Task]task.State{}
-	}
-	cc.unwatched[t] = was
-}
-
-// flushWatches adds watches of tasks that the survey passed in error, or whose watch is too late for their new state.
-func (cc *caseChanges) flushWatches() error {
+// save adds watches of tasks that the survey passed in error, or whose watch is too late for their new state.
+func (ws *watched) save() error {
 	var watches []Watch
-	for t, was := range cc.unwatched {
+	for t, was := range ws.tasks {
 		if t.State.Settled() {
 			continue
 		}
-		def, err := cc.u.rows.template(t.DefID)
+		def, err := ws.u.rows.template(t.DefID)
 		if err != nil {
 			return err
 		}
-		thresholds := cc.u.e.cfg.StalenessThresholds
+		thresholds := ws.u.e.cfg.StalenessThresholds
 		before, now := thresholds.Of(was, def.Lifecycle), thresholds.Of(t.State, def.Lifecycle)
-		old := cc.u.now.Sub(t.CreatedAt) >= cc.u.e.lifecycles.youngest() // the survey reaches younger tasks
+		old := ws.u.now.Sub(t.CreatedAt) >= ws.u.e.lifecycles.youngest() // the survey reaches younger tasks
 		if at := thresholds.LookAt(t, def.Lifecycle); at != 0 && (was == task.Errored || old && now > 0 && now < before) {
 			watches = append(watches, Watch{t.ID, at})
 		}
@@ -147,7 +135,7 @@ func (cc *caseChanges) flushWatches() error {
 	if len(watches) == 0 {
 		return nil
 	}
-	return cc.u.e.watchStore.Watch(cc.u.ctx, cc.u.tx, watches)
+	return ws.u.e.watchStore.Watch(ws.u.ctx, ws.u.tx, watches)
 }
 
 // smallestThreshold returns 0 when there is none.
@@ -220,4 +208,10 @@ func (l *lifecycles) smallest(ctx context.Context, s ReadTemplates, global task.
 	}
 	l.least, l.most, l.seen, l.duration = least, most, newest, duration
 	return least, nil
+}
+
+func (l *lifecycles) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen, l.least, l.most = 0, 0, 0
 }

@@ -1,106 +1,137 @@
 package engine
 
 import (
-	"encoding/json"
-	"fmt"
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// giveUp puts a task in error that has taken too long, with its steps that run, wait for a worker or wait for a time.
-// An operator repairs it step by step. An act of the system records each step's wait and the cause; earlier failures
-// stay the last errors. Steps that wait for parents continue after the repair.
-func giveUp(u *unit, t *task.Task, f *task.Failure, cause string) error {
-	steps, err := u.rows.siblings(Family{Task: t.ID})
-	if err != nil {
+// ExpireTasks puts tasks in error whose deadline has passed, with their steps that run, wait for a worker or wait for
+// a time; see giveUp.
+func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
+	loop := &dueLoop[*task.Task]{e: e, verb: "expire", rows: e.dueActs.deadlines, handle: expireAll,
+		take: func(u *unit, limit int) ([]*task.Task, error) { return u.tx.Overdue(u.ctx, u.now, limit) },
+		find: func(ctx context.Context, limit int) ([]task.ID, error) {
+			return e.store.OverdueTasks(ctx, e.instant(), limit)
+		},
+		lock: func(u *unit, ids []task.ID) ([]*task.Task, error) {
+			tasks, err := u.tx.Tasks(u.ctx, ids)
+			return slices.DeleteFunc(tasks, func(t *task.Task) bool {
+				return t == nil || t.DeadlineAt == 0 || t.DeadlineAt > u.now
+			}), err
+		}}
+	return loop.run(ctx, limit)
+}
+
+// The rows of expireAll's tasks are locked, and not loaded yet.
+func expireAll(u *unit, tasks []*task.Task) (err error) {
+	var running []Family
+	for _, t := range tasks {
+		if !t.State.Settled() {
+			running = append(running, Family{Task: t.ID})
+		}
+	}
+	if err := u.rows.gather(running); err != nil {
 		return err
 	}
-	for _, s := range steps {
-		if s.Queue == task.NoQueue {
+	for i, t := range tasks {
+		tasks[i] = u.rows.internTask(t)
+	}
+	if tasks, err = u.overdue(tasks); err != nil {
+		return err
+	}
+	slices.SortFunc(tasks, func(a, b *task.Task) int { // equal deadlines come in any order
+		return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	if err := caseSlot.of(u).openExpired(tasks); err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if err := u.expire(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overdue restarts the max_duration of tasks at the ends of pauses and outages that held them back, as at the turn of
+// an ordering key. It returns the other tasks.
+func (u *unit) overdue(tasks []*task.Task) ([]*task.Task, error) {
+	held := u.e.heldEver()
+	if held == nil {
+		return tasks, nil
+	}
+	over := tasks[:0]
+	for _, t := range tasks {
+		if t.State.Settled() {
+			over = append(over, t)
 			continue
 		}
-		if err := abandon(u, Work{s, t}, f, cause); err != nil {
-			return err
+		def, err := u.rows.template(t.DefID)
+		if err != nil {
+			return nil, err
+		}
+		steps, err := u.rows.siblings(Family{Task: t.ID})
+		if err != nil {
+			return nil, err
+		}
+		at := t.HeldDeadline(def.Lifecycle, steps, held, u.now)
+		if at == t.DeadlineAt {
+			over = append(over, t)
+			continue
+		}
+		t.DeadlineAt = at
+		u.rows.changedTask(t)
+		if at <= u.now {
+			over = append(over, t)
 		}
 	}
-	if begins, err := (compensation{u}).decide(t); begins || err != nil {
-		return err
+	return over, nil
+}
+
+func (cc *caseChanges) openExpired(tasks []*task.Task) error {
+	var list []*opening
+	for _, t := range tasks {
+		if t.State.Settled() || !cc.u.e.opensCase(t) {
+			continue
+		}
+		def, err := cc.u.rows.template(t.DefID)
+		if err != nil {
+			return err
+		}
+		message, threshold, _ := exceeded(t, def.Lifecycle)
+		list = append(list, &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness,
+			cause: task.CauseDeadline, threshold: threshold, detail: message})
 	}
-	was := t.TimeOut(u.now)
-	u.verdicts.err(t)
+	return cc.open(list)
+}
+
+func exceeded(t *task.Task, l task.Lifecycle) (message string, allowed time.Duration, cause string) {
+	if t.SubmittersDeadline() {
+		at := t.DeadlineAt.Time().Format(time.RFC3339)
+		return "the task was not over at the deadline of its submission, " + at,
+			t.DeadlineAt.Sub(max(t.CreatedAt, t.RunAt)), "deadline " + at + " passed"
+	}
+	return "the task ran longer than its max_duration_minutes", l.MaxDuration, "max_duration_minutes exceeded"
+}
+
+// expire clears the deadline of a task that has settled meanwhile.
+func (u *unit) expire(t *task.Task) error {
 	u.rows.changedTask(t)
-	u.left(t, was, cause)
-	return nil
-}
-
-// GivenUp is the data of the act on a step (task.ActGiveUp): its wait.
-type GivenUp struct {
-	ReadyAt ActTime `json:"ready_at,omitzero"`
-	DueAt   ActTime `json:"due_at,omitzero"`
-}
-
-// ActTime is a time in an act's data, in the database's format.
-type ActTime task.Instant
-
-// MarshalText implements encoding.TextMarshaler.
-func (t ActTime) MarshalText() ([]byte, error) {
-	return task.Instant(t).Time().AppendFormat(nil, actTime), nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (t *ActTime) UnmarshalText(text []byte) error {
-	at, err := time.Parse(actTime, string(text))
-	*t = ActTime(task.At(at))
-	return err
-}
-
-// actTime is UTC in microseconds, so that texts sort like times.
-const actTime = "2006-01-02T15:04:05.000000Z"
-
-// abandon puts an open step in error. A step without an attempt has its wait in the act.
-func abandon(u *unit, w Work, f *task.Failure, cause string) error {
-	s := w.Step
-	var waited GivenUp
-	from := s.State
-	switch {
-	case s.Queue == task.Timers:
-		waited.DueAt = ActTime(s.Key)
-	case s.State == task.StepEnqueued:
-		waited.ReadyAt = ActTime(s.ReadyAt)
+	if t.State.Settled() {
+		t.DeadlineAt = 0
+		return nil
 	}
-	data, err := json.Marshal(waited)
-	if err != nil {
-		return fmt.Errorf("encode what was given up: %w", err)
+	message, _, cause := exceeded(t, task.Lifecycle{})
+	f := &task.Failure{Type: "task_timeout", Code: task.CodeDeadline, Retryable: true, Class: failure.Resource,
+		Message: message}
+	if u.observed.commit != nil {
+		u.observed.commit.Expired++
 	}
-	if s.State == task.StepPending { // scheduled, never begun: make it repairable
-		if err := s.Enqueue(u.now, u.order); err != nil {
-			return err
-		}
-	}
-	attempt := cutOff(s, u.now, f)
-	if err := s.Exhaust(u.now); err != nil {
-		return err
-	}
-	if from.Leased() {
-		u.ended(w, from, attempt)
-	} else {
-		u.moved(w, from)
-	}
-	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: s.TaskID, StepID: s.ID, Kind: task.ActGiveUp,
-		Actor: System, Reason: cause,
-		From: string(from), To: string(s.State), Data: data})
-	return nil
-}
-
-// cutOff is a failure only without an earlier one: operators must see the real last error.
-func cutOff(s *task.Step, now task.Instant, f *task.Failure) task.Attempt {
-	switch {
-	case s.State == task.StepAssigned:
-		return s.EndAttempt(now, task.NotStarted, nil)
-	case s.Attempts > 1:
-		return s.EndAttempt(now, task.TimedOut, nil)
-	default:
-		return s.EndAttempt(now, task.TimedOut, f)
-	}
+	return giveUp(u, t, f, cause)
 }

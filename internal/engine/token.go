@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -160,3 +161,5 @@ func (e *Engine) Token(s *task.Step) string {
 func (e *Engine) LeaseOf(step task.ID, worker int64, token string) LeaseRef {
 	return e.keys.current(e.store, e.noteStore).read(step, worker, token)
 }
+
+func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }

@@ -13,6 +13,7 @@ const (
 	orderedTask
 	intakeTask    // made of a message
 	checkedTask   // with checkpoints
+	pendingTask   // with an open case
 	limitedRoutes // with limits of operators
 )
 
@@ -35,6 +36,9 @@ func traitsOf(t *task.Task) trait {
 	}
 	if len(t.Meta.Checkpoints) > 0 {
 		has |= checkedTask
+	}
+	if t.Meta.Case == task.HasPending {
+		has |= pendingTask
 	}
 	return has
 }
@@ -92,6 +96,41 @@ func (k *kernel) stepMoved(u *unit, w Work, from task.StepState) {
 			k.moved[i].do(u, w, from)
 		}
 	}
+}
+
+func (k *kernel) stepHanded(u *unit, w Work, def *task.Template) {
+	has := traitsOf(w.Task)
+	for i := range k.handed {
+		if k.handed[i].of&has != 0 {
+			k.handed[i].do(u, w, def)
+		}
+	}
+}
+
+func (k *kernel) taskJudged(u *unit, t *task.Task, before task.Task) (taken bool, err error) {
+	for i := range k.judged {
+		if taken, err = k.judged[i](u, t, before); taken || err != nil {
+			return taken, err
+		}
+	}
+	return false, nil
+}
+
+func (k *kernel) taskGivenUp(u *unit, t *task.Task) (taken bool, err error) {
+	for i := range k.givenUp {
+		if taken, err = k.givenUp[i](u, t); taken || err != nil {
+			return taken, err
+		}
+	}
+	return false, nil
+}
+
+// decideStep refuses an act that no feature of this engine carries out.
+func (k *kernel) decideStep(u *unit, w Work, act StepAct) error {
+	if do := k.decide[act.Kind]; do != nil {
+		return do(u, w, act)
+	}
+	return task.Errorf(task.Invalid, "this server has no act %s on a step", act.Kind)
 }
 
 func (k *kernel) taskLeft(u *unit, d departure) {

@@ -14,23 +14,6 @@ import (
 // A key's row names the bound task, whose row shows whether it guards the key. So the transaction that ends the guard
 // frees the key, and the hot path need not read keys.
 
-// UniqueOutcome is the effect of a unique key on a submission.
-type UniqueOutcome string
-
-// The outcomes.
-const (
-	UniqueReturned   UniqueOutcome = "returned" // answered with the guarding task
-	UniqueRefused    UniqueOutcome = "refused"
-	UniqueReplaced   UniqueOutcome = "replaced"   // the earlier task is cancelled
-	UniqueSuperseded UniqueOutcome = "superseded" // replaced before it was stored
-)
-
-// UniqueOutcomes lists all outcomes.
-var UniqueOutcomes = []UniqueOutcome{UniqueReturned, UniqueRefused, UniqueReplaced, UniqueSuperseded}
-
-// UniqueCounts counts submissions in the order of UniqueOutcomes.
-type UniqueCounts [4]int
-
 // UniqueMatch is the effect of a unique key on a submission, and the rule.
 type UniqueMatch struct {
 	Outcome UniqueOutcome

@@ -177,10 +177,7 @@ func (u *unit) reevaluate(t *task.Task) error {
 		return err
 	}
 	t.Reevaluate(u.now, due)
-	if stuck, err := inCycle(u, t); err != nil || stuck {
-		if err == nil {
-			err = endCycle(u, t, before)
-		}
+	if taken, err := u.e.kernel.taskJudged(u, t, before); taken || err != nil {
 		return err
 	}
 	if t.State == before.State {

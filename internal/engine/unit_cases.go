@@ -16,8 +16,7 @@ type caseChanges struct {
 	openings   []*opening
 	recoveries map[*task.Task]string // tasks that continue, and their kind of recovery
 	replayed   map[*task.Task]struct{}
-	unwatched  map[*task.Task]task.State // live tasks and their former states
-	left       map[*task.Task]struct{}   // tasks with a failed step and perhaps only waits left
+	left       map[*task.Task]struct{} // tasks with a failed step and perhaps only waits left
 
 	opened, changed, recurred []*task.Case
 

@@ -1,31 +1,14 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
-	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // groupChanges only adds rows, so that failures with one fingerprint wait for no lock: package inbox adds the deltas.
 type groupChanges struct {
 	u     *unit
 	tally deadletter.Tally
-}
-
-// Grouper applies rules to fingerprints, in the transaction that stores a failure.
-type Grouper interface {
-	// Print returns the fingerprint for grouping. facts is called only with rules. An error is the database's.
-	Print(ctx context.Context, tx Tx, namespace string, print failure.Print, facts func() deadletter.Facts,
-		now task.Instant) (failure.Print, error)
-}
-
-func printBy(u *unit, namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
-	if u.e.grouper == nil {
-		return print, nil
-	}
-	return u.e.grouper.Print(u.ctx, u.tx, namespace, print, facts, u.now)
 }
 
 // join always adds the group: the store keeps an existing one, and a read would cost more.

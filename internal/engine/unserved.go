@@ -30,6 +30,11 @@ func (m unservedMark) place() (Position, error) {
 	return Position{m.Key, id}, err
 }
 
+type dueCases struct {
+	unserved *due.Rows[*task.Step, task.ID]
+	left     []*task.Step // the failed ones of unserved
+}
+
 // A served route loses its marks, so its steps are checked again when it is abandoned.
 type unservedMarks map[int64]map[int]unservedMark
 
@@ -70,12 +75,12 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 			marks[r.ID] = at
 		}
 	}
-	again, err := e.due.unserved.Read(now, limit, func(int) ([]*task.Step, error) { return e.due.left, nil })
+	again, err := e.dueCases.unserved.Read(now, limit, func(int) ([]*task.Step, error) { return e.dueCases.left, nil })
 	found := append(again, l.found...)
 	if err != nil || len(found) == 0 && len(was) == 0 {
 		return 0, err
 	}
-	if len(e.due.left) == 0 {
+	if len(e.dueCases.left) == 0 {
 		if err := e.openUnserved(ctx, found, marks); err == nil || ctx.Err() != nil || len(found) == 0 {
 			return len(found), err
 		}
@@ -86,7 +91,7 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 // openUnservedApart uses several transactions because some fail; those are repeated later, as long as this process
 // runs.
 func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, marks unservedMarks) error {
-	stepped := e.due.unserved.Try(ctx, e.Now(), found, func(ctx context.Context, some []*task.Step) error {
+	stepped := e.dueCases.unserved.Try(ctx, e.Now(), found, func(ctx context.Context, some []*task.Step) error {
 		err := e.openUnserved(ctx, some, nil)
 		if err == nil {
 			e.openedUnserved(some...)
@@ -100,7 +105,7 @@ func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, mark
 }
 
 func (e *Engine) openedUnserved(some ...*task.Step) {
-	e.due.left = slices.DeleteFunc(e.due.left, func(s *task.Step) bool {
+	e.dueCases.left = slices.DeleteFunc(e.dueCases.left, func(s *task.Step) bool {
 		return slices.ContainsFunc(some, func(o *task.Step) bool { return o.ID == s.ID })
 	})
 }
@@ -110,8 +115,8 @@ func (e *Engine) leaveUnserved(ctx context.Context, s *task.Step, _ task.Instant
 		return err
 	}
 	e.openedUnserved(s)
-	if len(e.due.left) < due.MaxResting {
-		e.due.left = append(e.due.left, s)
+	if len(e.dueCases.left) < due.MaxResting {
+		e.dueCases.left = append(e.dueCases.left, s)
 	}
 	return nil
 }

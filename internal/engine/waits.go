@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,6 +23,7 @@ func waitsFeature() feature {
 				control{u}.waited(w)
 			}
 		},
+		decide: map[ActKind]func(*unit, Work, StepAct) error{ApproveStep: decideApproval, RejectStep: decideApproval},
 		stages: []stage{{rankWaits, "waits", []string{"step_waits"}, waitSlot.save((*newWaits).save)}},
 		after: []followUp{{afterWaits, "waits", waitSlot.after(func(nw *newWaits) {
 			if nw.awaitsSignal() && !nw.u.e.byHand {
@@ -51,7 +51,7 @@ func (c control) beginWait(w Work, t *task.Template) error {
 			return c.leaveAlone(w, "its wait does not begin", err)
 		}
 		work := len(w.Task.Context) / bytesDecoded // a text is filled from the whole context each time
-		c.state().evaluation.work += work
+		evaluationSlot.of(c.u).work += work
 		c.backlogOf(w.Task).each = work
 	}
 	row, err := c.awaited(w, t)
@@ -188,16 +188,8 @@ func textOf(text string, context []byte) (string, error) {
 	return key.Text(context)
 }
 
-// beginDue begins a first step before the timers, for a decision about it.
-func (c control) beginDue(w Work) error {
-	s := w.Step
-	if s.State != task.StepPending || s.Queue != task.Timers || task.Instant(s.Key) > c.u.now || w.Task.State.Terminal() {
-		return nil
-	}
-	return c.due(w)
-}
-
-func (c control) decide(w Work, a StepAct) error {
+func decideApproval(u *unit, w Work, a StepAct) error {
+	c := control{u}
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
@@ -235,5 +227,3 @@ func (c control) decide(w Work, a StepAct) error {
 	approvalSlot.of(c.u).decided(w, decision, a.Actor, a.Reason)
 	return nil
 }
-
-func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }

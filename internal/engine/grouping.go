@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// Grouper applies rules to fingerprints, in the transaction that stores a failure.
+type Grouper interface {
+	// Print returns the fingerprint for grouping. facts is called only with rules. An error is the database's.
+	Print(ctx context.Context, tx Tx, namespace string, print failure.Print, facts func() deadletter.Facts,
+		now task.Instant) (failure.Print, error)
+}
+
+func printBy(u *unit, namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
+	if u.e.grouper == nil {
+		return print, nil
+	}
+	return u.e.grouper.Print(u.ctx, u.tx, namespace, print, facts, u.now)
+}
+
+// messageOfCase drops NUL, which PostgreSQL cannot store.
+func messageOfCase(f *task.Failure) string {
+	return strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ")
+}
