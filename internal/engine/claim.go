@@ -447,7 +447,7 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 	if fault := faultOf(w, t); fault != "" {
 		return Lease{}, false, failDamaged(u, w, fault)
 	}
-	u.e.kernel.stepHanded(u, w, t)
+	u.e.points.stepHanded(u, w, t)
 	l = Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}
 	if l.Checkpoint, err = u.rows.checkpointOf(w); err != nil {
 		return Lease{}, false, err

@@ -72,7 +72,7 @@ func (c control) due(w Work) error {
 }
 
 func (c control) begin(w Work, t *task.Template) error {
-	for _, enter := range c.u.e.kernel.enter {
+	for _, enter := range c.u.e.points.enter {
 		if taken, err := enter(c.u, w, t); taken || err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (c control) beginKind(w Work, t *task.Template) error {
 	if kind == task.KindWork {
 		return c.enqueue(w)
 	}
-	if r, ok := c.u.e.kernel.runs[kind]; ok {
+	if r, ok := c.u.e.points.runs[kind]; ok {
 		return r.begin(c.u, w, t)
 	}
 	return c.failUnrun(w, t, unknownKind(kind))
@@ -93,7 +93,7 @@ func (c control) beginKind(w Work, t *task.Template) error {
 
 func (c control) wakeKind(w Work, t *task.Template) error {
 	kind := t.Spec(w.Step).Kind()
-	if r := c.u.e.kernel.runs[kind]; r.wake != nil {
+	if r := c.u.e.points.runs[kind]; r.wake != nil {
 		return r.wake(c.u, w, t)
 	}
 	return c.failUnrun(w, t, unknownKind(kind))

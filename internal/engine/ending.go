@@ -63,7 +63,7 @@ func giveUp(u *unit, t *task.Task, f *task.Failure, cause string) error {
 			return err
 		}
 	}
-	if taken, err := u.e.kernel.taskGivenUp(u, t); taken || err != nil {
+	if taken, err := u.e.points.taskGivenUp(u, t); taken || err != nil {
 		return err
 	}
 	was := t.TimeOut(u.now)

@@ -10,5 +10,3 @@ func (e *Engine) CatalogSize() (templates, routes, sets int) {
 
 func (e *Engine) KeepRoutes(n int) { e.catalog.eviction.limit = n }
 
-// Forget is called by stores after a change of the database.
-func (e *Engine) Forget() { e.forget() }

@@ -18,19 +18,6 @@ func (p *FailureCount) key() string {
 	return p.Namespace + "\x00" + string(p.Reason) + "\x00" + p.Fingerprint
 }
 
-// Message describes the alarm in a sentence.
-func (a FailureAlarm) Message() string {
-	switch a.Kind {
-	case NewFingerprint:
-		return fmt.Sprintf("new failure pattern in the DLQ: %s, %s in %s (%d)", a.Reason,
-			cmp.Or(a.Fingerprint, "without an error"), a.Namespace, a.Cases)
-	case FrequentReason:
-		return fmt.Sprintf("%d tasks moved to the DLQ for %s", a.Cases, a.Reason)
-	default:
-		return fmt.Sprintf("%d retryable tasks in DLQ, consider bulk replay", a.Cases)
-	}
-}
-
 const (
 	analysisNote = "dlq_patterns"
 	// shownFingerprints bounds a report, knownFingerprints the memory.

@@ -23,7 +23,7 @@ type readySteps struct {
 }
 
 func (rs *readySteps) add(w Work) {
-	if traitsOf(w.Task)&rs.u.e.kernel.holds != 0 {
+	if traitsOf(w.Task)&rs.u.e.points.holds != 0 {
 		rs.entering = append(rs.entering, w)
 		return
 	}
@@ -39,7 +39,7 @@ func (rs *readySteps) pass(queues bool) error {
 	if len(rs.entering) > 0 {
 		entering := rs.entering
 		rs.entering = nil
-		free, err := rs.u.e.kernel.stepsReady(rs.u, entering)
+		free, err := rs.u.e.points.stepsReady(rs.u, entering)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (rs *readySteps) pass(queues bool) error {
 	if len(rs.steps) > 1 {
 		slices.SortStableFunc(rs.steps, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
 	}
-	if err := rs.u.e.kernel.stepsQueued(rs.u, rs.steps); err != nil {
+	if err := rs.u.e.points.stepsQueued(rs.u, rs.steps); err != nil {
 		return err
 	}
 	var handOffs []handOff

@@ -1,192 +1,393 @@
 package engine
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/kit/coalesce"
+	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The kernel is the part of the engine that every task needs: the unit of work, its rows, the moves of steps and
-// tasks, and the order of storing changes. Features are records of functions for moments in the life of a step or
-// task. See docs/design/0071-kernel-and-features.md.
+// Engine carries out the verbs on a Store. It is safe for concurrent use. It has no goroutine and no Close: package
+// upkeep calls the periodic verbs, and package node closes the store.
+type Engine struct {
+	// embedded, so that e.caseRows reads like a field
+	domains
+	points  *points
+	rooms   [maxRooms]any
+	store   Store
+	cfg     settings.Config
+	now     func() time.Time
+	stepped func(since time.Time) time.Duration
+	// suspected is a step of the clock that now does not believe yet.
+	suspected func() time.Duration
+	roll      func() float64
+	schemas   SchemaCompiler
+	grouper   Grouper
+	hooks     EventHooks
+	seals     Seals // nil: nothing is encrypted
+	blobs     Blobs // nil: results above the limit are refused
 
-type feature struct {
-	name string
-	// of is a mark of a step, its task or route; the kernel calls the feature only about moves with it. 0: always.
-	of trait
+	observer     Observer     // the meter, followed by the observer of Options
+	transitions  *transitions // nil: single transitions are not observed
+	meter        *meter
+	pressure     *backpressure
+	queueSamples queueSamples
+	pools        pools
+	peerReports  peerReports
+	commits      sync.Pool // of *Commit
 
-	drafted func(u *unit, t *task.Task, def *task.Template)
-	// enter is called for controlled templates before a step becomes ready. It may take the step.
-	enter func(u *unit, w Work, def *task.Template) (taken bool, err error)
-	// runs are the steps that the feature carries out instead of a worker.
-	runs runner
-	// ready returns the steps that the feature does not hold back. queued is called before steps go to workers, and
-	// may park some.
-	ready  func(u *unit, steps []Work) ([]Work, error)
-	queued func(u *unit, steps []Work) error
-	moved  func(u *unit, w Work, from task.StepState)
-	left   func(u *unit, d departure)
-	// handed is called for each step that a worker receives.
-	handed func(u *unit, w Work, def *task.Template)
-	// givenUp is called before a task is put in error that has taken too long. It may take the task over.
-	givenUp func(u *unit, t *task.Task) (taken bool, err error)
-	// decide carries out an operator's act on a step that no worker runs.
-	decide map[ActKind]func(u *unit, w Work, act StepAct) error
-	// judged is called before the task's new state takes effect. It may take the task over.
-	judged func(u *unit, t *task.Task, before task.Task) (taken bool, err error)
-	// ended is called before the step changes. If it spares the step, the attempt is not charged.
-	ended func(u *unit, w Work, e ending) (spared bool, err error)
+	// graceUntil is when heartbeats that could not be sent or stored for a while must have arrived.
+	graceUntil atomic.Int64
 
-	// stages run at the end of a transaction, after when it is committed.
-	stages []stage
-	after  []followUp
+	ordering atomic.Pointer[ordering]
+	rekeying atomic.Bool // there may be steps with keys of another order
+	follows  bool        // adopts the order in force
+
+	cluster    Cluster // nil: the store belongs to this process
+	peerEvents *peerMailbox
+
+	queue       queue
+	dispatch    *dispatchQueue // the queue, or nil
+	coordinator *coordinator   // nil: the store belongs to this process
+	leased      atomic.Int64   // the last lease number that is a time
+
+	feed     *feed.Feed
+	peerFeed feed.Publisher
+	// countQueue counts ready steps for streams.
+	countQueue func(ctx context.Context, namespaces []string) (*feed.QueueCount, error)
+
+	readiness readiness
+	keys      keyring
+
+	// Caches of rows; see forget.
+	catalog *catalog
+	pauses  pauses
+	workers workerCache
+
+	occupancy occupancy
+	waiters   *waiters
+	limits    limits
+
+	lifecycles lifecycles
+	forgets    []func() // of caches outside of the kernel
+
+	breakers *breakers
+	programs programs
+	outages  outages
+	// One group per verb: calls that arrive during a transaction share the next one.
+	workerChanges *coalesce.Group[workerChange, changedWorker]
+
+	submits     *coalesce.Group[[]*draft, submitted]
+	claims      *coalesce.Group[*poller, []Lease]
+	starts      *coalesce.Group[leaseCall, []LeaseAnswer]
+	settles     *coalesce.Group[[]Result, []Answer]
+	heartbeats  *coalesce.Group[leaseCall, []LeaseAnswer]
+	turns       *coalesce.Group[struct{}, struct{}]
+	children    *coalesce.Group[struct{}, struct{}]
+	handOvers   *coalesce.Group[struct{}, struct{}]
+	due         dueRows
+	dueFlow     dueFlow
+	dueCases    dueCases
+	dueActs     dueActs
+	steppedOver steppedTold
+	admits      *coalesce.Group[struct{}, struct{}]
+	bursts      *coalesce.Group[struct{}, struct{}]
+
+	byHand bool // nothing runs after commits; see Options
+
+	signalCounts signalCounts
 }
 
-// stage stores a part of a unit's changes. Its rank alone decides when.
-type stage struct {
-	rank rank
-	name string
-	// locks are the tables whose rows it may lock.
-	locks []string
-	save  func(*unit) error
+type domains struct {
+	caseRows      CaseRows
+	caseReader    CaseReader
+	caseCounter   CaseCounter
+	caseRetention CaseRetention
+	evidences     Evidences
+
+	queueCounts QueueCounts
+	queuePlaces QueuePlaces
+
+	watchStore  WatchStore
+	noteStore   NoteStore
+	expiryStore ExpiryStore
+	actStore    ActStore
+	keyStore    KeyStore
+
+	sessionStore  SessionStore
+	orderingStore OrderingStore
+	childRows     ChildRows
+	childReads    ChildReads
+	pauseStore    PauseStore
+	burstStore    BurstStore
+	outageStore   OutageStore
+
+	checkpointStore CheckpointStore
+	logStore        LogStore
+	largeResults    LargeResultStore
+
+	waitStore   WaitStore
+	waitReads   WaitReads
+	signalStore SignalStore
+
+	gateRows    GateRows
+	gateReads   GateReads
+	limitStore  OperatorLimitStore
+	uniqueStore UniqueStore
+
+	groupRows GroupRows
+
+	settingsKeeper SettingsKeeper
 }
 
-type followUp struct {
-	rank rank
-	name string
-	do   func(*unit)
+func domainsOf(db Database) domains {
+	cases, queues, gates := db.CaseStore(), db.QueueStore(), db.GateStore()
+	children, waits := db.ChildStore(), db.WaitStore()
+	return domains{
+		caseRows: cases, caseReader: cases, caseCounter: cases, caseRetention: cases, evidences: cases,
+		queueCounts: queues, queuePlaces: queues,
+		watchStore: db.WatchStore(), noteStore: db.NoteStore(), expiryStore: db.ExpiryStore(),
+		actStore: db.ActStore(), keyStore: db.KeyStore(),
+		sessionStore:  db.SessionStore(),
+		orderingStore: db.OrderingStore(),
+		pauseStore:    db.PauseStore(),
+		burstStore:    db.BurstStore(),
+		outageStore:   db.OutageStore(),
+
+		checkpointStore: db.CheckpointStore(),
+		logStore:        db.LogStore(),
+		largeResults:    db.LargeResultStore(),
+
+		childRows:   children,
+		childReads:  children,
+		waitStore:   waits,
+		waitReads:   waits,
+		signalStore: db.SignalStore(),
+
+		gateRows:       gates,
+		gateReads:      gates,
+		limitStore:     db.OperatorLimitStore(),
+		uniqueStore:    db.UniqueStore(),
+		groupRows:      db.GroupRows(),
+		settingsKeeper: db,
+	}
 }
 
-// rank is a place in the order of stages, or of follow-ups; see ranks.go.
-type rank int
-
-// runner.begin begins an attempt, and wake continues it at the time that begin gave to await.
-type runner struct {
-	kind        task.Kind
-	begin, wake func(u *unit, w Work, def *task.Template) error
+// Options configures an Engine.
+type Options struct {
+	// Config's zero fields take defaults. Without Scheduling the engine adopts the order in force, if any.
+	Config settings.Config
+	// Now is the clock. Defaults to that of a Cluster, else to time.Now.
+	Now func() time.Time
+	// Stepped returns how far Now was put forward since a time that it showed. Defaults to that of a Cluster, else to
+	// never.
+	Stepped func(since time.Time) time.Duration
+	// Suspected returns a step of the underlying clock that Now does not believe yet; 0: none. Defaults as Stepped.
+	Suspected func() time.Duration
+	// Roll returns a random number in [0,1) for the jitter of retries. Defaults to math/rand.
+	Roll func() float64
+	// Schemas compiles input schemas. Without it, templates with one are refused.
+	Schemas SchemaCompiler
+	// Grouper puts failures into groups by rules. Without it, only fingerprints count.
+	Grouper Grouper
+	// Hooks store events for webhooks in the transaction in which they happen. Defaults to none.
+	Hooks EventHooks
+	// ByHand runs nothing after a commit: the caller calls AdvanceChildren, HandOverSignals, GiveTurns, AdmitAll and
+	// CountBursts. For tests.
+	ByHand bool
+	// Seals encrypts sensitive values in the store. Defaults to clear text.
+	Seals Seals
+	// Observer receives the effects of transactions. Defaults to none.
+	Observer Observer
+	// Transitions reports each transition of a task or step to the Observer.
+	Transitions bool
+	// Blobs keeps results above Limits.PayloadBytes. Without it they are refused.
+	Blobs Blobs
+	// Without names features to leave out, for tests of their independence.
+	Without []string
+	// Dispatcher keeps the order of ready steps and their leases. Without it the store does.
+	Dispatcher Dispatcher
 }
 
-type departure struct {
-	task  *task.Task
-	was   task.State
-	since task.Instant // in the former state
-	cause string
-	// no step can continue, and nobody put the task in error on purpose
-	stuck bool
+// SchemaCompiler compiles a JSON Schema.
+type SchemaCompiler func(schema []byte) (SchemaChecker, error)
+
+// SchemaChecker checks a document and returns the problems, each with its JSON pointer.
+type SchemaChecker interface {
+	Check(document []byte) []task.Problem
 }
 
-type ending struct {
-	outcome task.Outcome
-	worker  int64
-	since   task.Instant   // when its lease was granted; zero for a success
-	failure *task.Failure  // nil for a success or without a charge
-	def     *task.Template // nil for a success
-}
+// callers bounds how long the first caller of a transaction waits for the last.
+const callers = 1024
 
-type kernel struct {
-	drafted []hook[func(*unit, *task.Task, *task.Template)]
-	enter   []func(*unit, Work, *task.Template) (bool, error)
-	runs    map[task.Kind]runner
-	holds   trait // tasks that a ready function may hold back
-	ready   []func(*unit, []Work) ([]Work, error)
-	queued  []func(*unit, []Work) error
-	moved   []hook[func(*unit, Work, task.StepState)]
-	left    []hook[func(*unit, departure)]
-	handed  []hook[func(*unit, Work, *task.Template)]
-	givenUp []func(*unit, *task.Task) (bool, error)
-	decide  map[ActKind]func(*unit, Work, StepAct) error
-	judged  []func(*unit, *task.Task, task.Task) (bool, error)
-	ended   []hook[func(*unit, Work, ending) (bool, error)]
-
-	stages []stage
-	after  []followUp
-}
-
-// newKernel keeps the order of features at each moment. Equal ranks of stages are an error.
-func newKernel(features []feature) (*kernel, error) {
-	k := &kernel{runs: map[task.Kind]runner{}, decide: map[ActKind]func(*unit, Work, StepAct) error{}}
-	for i := range features {
-		k.add(&features[i])
+// New returns a Kernel with the features of its rooms, which are made next. Invalid: the configuration breaks a rule.
+// Other errors are the store's. The order matters: the clock before its readers, the catalog before its routes.
+func newEngine(ctx context.Context, db Database, opts Options, list []feature) (*Engine, error) {
+	cfg := opts.Config.WithDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(),
+			Err: err}
 	}
-	slices.SortStableFunc(k.stages, func(a, b stage) int { return cmp.Compare(a.rank, b.rank) })
-	slices.SortStableFunc(k.after, func(a, b followUp) int { return cmp.Compare(a.rank, b.rank) })
-	var errs []error
-	for i := 1; i < len(k.stages); i++ {
-		a, b := k.stages[i-1], k.stages[i]
-		errs = append(errs, apart(a.name, b.name, a.rank, b.rank))
+	points, err := newPoints(list)
+	if err != nil {
+		return nil, err
 	}
-	for i := 1; i < len(k.after); i++ {
-		a, b := k.after[i-1], k.after[i]
-		errs = append(errs, apart(a.name, b.name, a.rank, b.rank))
+	cluster, _ := db.(Cluster)
+	if opts.Seals != nil {
+		db = opts.Seals.Database(db)
 	}
-	return k, errors.Join(errs...)
-}
-
-// add appends a feature.
-func (k *kernel) add(f *feature) {
-	of := f.of
-	if of == 0 {
-		of = anything
+	e := &Engine{points: points, store: db, domains: domainsOf(db), cfg: cfg,
+		now: opts.Now, stepped: opts.Stepped, roll: opts.Roll, byHand: opts.ByHand,
+		schemas: opts.Schemas, grouper: opts.Grouper, hooks: opts.Hooks, seals: opts.Seals, blobs: opts.Blobs}
+	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
+		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
+		e.queue = e.dispatch
 	}
-	if f.drafted != nil {
-		k.drafted = appendHook(k.drafted, of, f.drafted)
+	e.transitions = newTransitions(opts.Transitions)
+	e.meter = newMeter(opts.Observer)
+	e.observer = e.meter
+	e.cluster = cluster
+	e.peerEvents = newPeerMailbox()
+	e.suspected = opts.Suspected
+	e.setClock()
+	if e.roll == nil {
+		e.roll = rand.Float64
 	}
-	if f.enter != nil {
-		k.enter = append(k.enter, f.enter)
+	if err := e.keys.load(ctx, e.store, e.noteStore); err != nil {
+		return nil, err
 	}
-	if f.runs.begin != nil {
-		k.runs[f.runs.kind] = f.runs
+	e.feed = feed.New(strconv.FormatUint(rand.Uint64(), 36), e.instant)
+	if err := e.arrive(ctx); err != nil {
+		return nil, err
 	}
-	if f.ready != nil {
-		k.ready, k.holds = append(k.ready, f.ready), k.holds|of
+	e.follows = opts.Config.Scheduling == settings.Scheduling{}
+	if err := e.declareOrdering(ctx); err != nil {
+		return nil, err
 	}
-	if f.queued != nil {
-		k.queued = append(k.queued, f.queued)
-	}
-	if f.moved != nil {
-		k.moved = appendHook(k.moved, of, f.moved)
-	}
-	if f.left != nil {
-		k.left = appendHook(k.left, of, f.left)
-	}
-	if f.handed != nil {
-		k.handed = appendHook(k.handed, of, f.handed)
-	}
-	if f.judged != nil {
-		k.judged = append(k.judged, f.judged)
-	}
-	if f.givenUp != nil {
-		k.givenUp = append(k.givenUp, f.givenUp)
-	}
-	maps.Copy(k.decide, f.decide)
-	if f.ended != nil {
-		k.ended = appendHook(k.ended, of, f.ended)
-	}
-	k.stages, k.after = append(k.stages, f.stages...), append(k.after, f.after...)
-}
-
-func apart(a, b string, rankA, rankB rank) error {
-	if rankA != rankB {
-		return nil
-	}
-	return fmt.Errorf("%s and %s have the same rank %d: one of them must come first", a, b, rankA)
-}
-
-func (u *unit) flush() error {
-	for i := range u.e.kernel.stages {
-		if err := u.e.kernel.stages[i].save(u); err != nil {
-			return err
+	e.meter.clock, e.meter.since = e.instant, e.instant()
+	e.waiters = newWaiters()
+	if e.coordinator = newCoordinator(e); e.coordinator != nil {
+		if err := e.coordinator.observe(ctx); err != nil {
+			return nil, err
 		}
 	}
+	e.catalog = newCatalog(e.store, e.actStore, e.cluster, e.waiters.wakeForRoutes)
+	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.waiters.dropRoutes, e.occupied
+	e.meter.kindOf = e.catalog.kindName
+	if err := errors.Join(e.RefreshPauses(ctx), e.RefreshLimits(ctx)); err != nil {
+		return nil, err
+	}
+	if _, err := e.catalog.ensureRead(ctx); err != nil {
+		return nil, fmt.Errorf("read routes: %w", err)
+	}
+	if e.cluster != nil {
+		e.cluster.OnReplaced(e.forget)
+	}
+	e.breakers = newBreakers(cfg.WorkerBreaker, cfg.Leases.Lease())
+	e.due = newDueRows(e)
+	e.outages.cfg = cfg.OutageBreaker
+	e.group()
+	return e, nil
+}
+
+// group makes the groups of calls that share transactions.
+func (e *Engine) group() {
+	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
+	e.turns = coalesce.New(callers, 1, e.giveTurns)
+	e.bursts = coalesce.New(callers, 1, e.runBursts)
+	e.admits = coalesce.New(callers, 1, e.admitAll)
+	e.claims = coalesce.New(callers, 1, e.runClaims)
+	e.starts = coalesce.New(callers, 1, e.runStarts)
+	e.settles = coalesce.New(callers, 1, e.runSettles)
+	e.heartbeats = coalesce.New(callers, 1, e.runHeartbeats)
+}
+
+func (e *Engine) setClock() {
+	if e.now == nil && e.cluster != nil {
+		e.now, e.stepped, e.suspected = e.cluster.Now, e.cluster.Stepped, e.cluster.Suspected
+	}
+	if e.now == nil {
+		e.now = time.Now //nolint:forbidigo // the one place where the clock comes in
+	}
+	if e.stepped == nil {
+		e.stepped = func(time.Time) time.Duration { return 0 }
+	}
+	if e.suspected == nil {
+		e.suspected = func() time.Duration { return 0 }
+	}
+}
+
+// Config returns the configuration in force.
+func (e *Engine) Config() settings.Config { return e.cfg }
+
+// Read returns a reader of the committed state.
+func (e *Engine) Read() Reader { return e.store }
+
+// instant has the resolution of the stores, microseconds since 1970.
+func (e *Engine) instant() task.Instant { return task.At(e.now()) }
+
+// write runs fn in one transaction on a fresh unit and, after the commit, wakes waiters. If the store repeats the
+// transaction, the pollers of the earlier run are released first. fn must change nothing outside of its unit except
+// variables that it sets in each run.
+func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
+	began, pass := e.startObserving(), e.feed.Begin()
+	defer pass.End(verb, feed.ErrPanicked)
+	var last *unit // a transaction may run again
+	runs := 0
+	err := e.transact(ctx, func(ctx context.Context, tx Tx) error {
+		runs++
+		if last != nil {
+			last.ready.releasePollers()
+			last.ready.permit.leave()
+			pass.Restart()
+		}
+		last = newUnit(ctx, e, tx)
+		last.key = KeyOf(ctx)
+		last.observed.recording = pass.Recorded
+		if err := fn(last); err != nil {
+			return err
+		}
+		if err := last.flush(); err != nil {
+			return err
+		}
+		pass.Enter(last.observed.changes)
+		return nil
+	})
+	pass.End(verb, err)
+	if last != nil {
+		defer last.ready.permit.leave()
+	}
+	if err != nil {
+		if last != nil {
+			last.ready.releasePollers()
+		}
+		e.observeFailure(verb, began, err)
+		return err
+	}
+	last.observed.verb, last.observed.began, last.observed.repeats = verb, began, runs-1
+	last.committed()
 	return nil
 }
 
-func (u *unit) committed() {
-	for i := range u.e.kernel.after {
-		u.e.kernel.after[i].do(u)
+// nextToken returns increasing times.
+func (e *Engine) nextToken(now task.Instant) int64 {
+	for {
+		last := e.leased.Load()
+		next := max(last+1, int64(now))
+		if e.leased.CompareAndSwap(last, next) {
+			return next
+		}
 	}
 }
+
+// Now returns the time of the engine's clock.
+func (e *Engine) Now() task.Instant { return e.instant() }

@@ -11,7 +11,7 @@ import (
 var updateOrder = flag.Bool("update-order", false, "write the order of stages anew")
 
 func TestOrderOfStages(t *testing.T) {
-	k, err := newKernel(features())
+	k, err := newPoints(features())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestEqualRanks(t *testing.T) {
 		{stages: []stage{{rank: rankRows, name: "a"}, {rank: rankRows, name: "b"}}},
 		{after: []followUp{{rank: afterQueue, name: "a"}, {rank: afterQueue, name: "b"}}},
 	} {
-		_, err := newKernel([]feature{double})
+		_, err := newPoints([]feature{double})
 		if err == nil || !strings.Contains(err.Error(), "a and b have the same rank") {
 			t.Errorf("two stages of one rank: %v", err)
 		}

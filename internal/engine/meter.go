@@ -16,8 +16,8 @@ type meter struct {
 	since  task.Instant
 	clock  func() task.Instant
 	kindOf func(worker int64) string
-	// moved receives the change of the number of ready steps.
-	moved func(n int)
+	// depthMoved receives the change of the number of ready steps.
+	depthMoved func(n int)
 
 	mu         sync.Mutex
 	kinds      map[string]*rate.Service
@@ -39,8 +39,8 @@ const (
 )
 
 // The engine sets clock, since and kindOf before the first transaction.
-func newMeter(next Observer, moved func(n int)) *meter {
-	return &meter{next: next, moved: moved, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{},
+func newMeter(next Observer) *meter {
+	return &meter{next: next, depthMoved: func(int) {}, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{},
 		routes: map[int64]*rate.Window{},
 		probes: rate.NewWindow(time.Minute, 60)}
 }
@@ -79,7 +79,7 @@ func (m *meter) namespace(namespace string) *activity {
 func (m *meter) Committed(c *Commit) {
 	m.measure(c)
 	if n := c.readied(); n != 0 {
-		m.moved(n)
+		m.depthMoved(n)
 	}
 	if m.next != nil {
 		m.next.Committed(c)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/model/failure"
@@ -252,3 +254,16 @@ const (
 
 // AlarmKinds lists the kinds.
 var AlarmKinds = []AlarmKind{NewFingerprint, FrequentReason, ManyReplayable}
+
+// Message describes the alarm in a sentence.
+func (a FailureAlarm) Message() string {
+	switch a.Kind {
+	case NewFingerprint:
+		return fmt.Sprintf("new failure pattern in the DLQ: %s, %s in %s (%d)", a.Reason,
+			cmp.Or(a.Fingerprint, "without an error"), a.Namespace, a.Cases)
+	case FrequentReason:
+		return fmt.Sprintf("%d tasks moved to the DLQ for %s", a.Cases, a.Reason)
+	default:
+		return fmt.Sprintf("%d retryable tasks in DLQ, consider bulk replay", a.Cases)
+	}
+}

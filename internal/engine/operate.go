@@ -116,7 +116,7 @@ func operateOpen(u *unit, w Work, a StepAct) error {
 func (u *unit) operate(w Work, a StepAct) error {
 	from, taskWas := w.Step.State, w.Task.State
 	if a.Kind == ApproveStep || a.Kind == RejectStep {
-		return u.e.kernel.decideStep(u, w, a)
+		return u.e.points.decideStep(u, w, a)
 	}
 	if err := u.change(w, a); err != nil {
 		return err

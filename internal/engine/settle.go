@@ -217,7 +217,7 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 // Cancelling ends all leases, so a result in force belongs to a live task.
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
-	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: task.Completed, worker: w.Step.WorkerNo}); err != nil {
+	if _, err := u.e.points.attemptEnded(u, w, ending{outcome: task.Completed, worker: w.Step.WorkerNo}); err != nil {
 		return err
 	}
 	if err := w.Step.Succeed(u.now, result); err != nil {
@@ -245,7 +245,7 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	}
 	f.Class = task.ClassOf(f)
 	attempt := w.Step.EndAttempt(u.now, outcome, f)
-	spared, err := u.e.kernel.attemptEnded(u, w, ending{outcome, attempt.WorkerNo, attempt.AssignedAt, f, t})
+	spared, err := u.e.points.attemptEnded(u, w, ending{outcome, attempt.WorkerNo, attempt.AssignedAt, f, t})
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 // The step is ready at until; no attempt counts.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
-	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: outcome, worker: attempt.WorkerNo,
+	if _, err := u.e.points.attemptEnded(u, w, ending{outcome: outcome, worker: attempt.WorkerNo,
 		since: attempt.AssignedAt}); err != nil {
 		return err
 	}

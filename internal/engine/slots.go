@@ -49,3 +49,28 @@ func (s unitSlot[T]) after(do func(*T)) func(*unit) {
 		}
 	}
 }
+
+// RoomKey finds a room's part of an engine, as a slot does in a unit.
+type RoomKey[T any] struct{ at int }
+
+const maxRooms = 8
+
+var rooms int
+
+// NewRoom is for variables of packages: rooms have their places before any engine exists.
+func NewRoom[T any]() RoomKey[T] {
+	k := RoomKey[T]{rooms}
+	if rooms++; rooms > maxRooms {
+		panic("more rooms than maxRooms")
+	}
+	return k
+}
+
+// Of returns the room of an engine.
+func (k RoomKey[T]) Of(e *Engine) *T { return e.rooms[k.at].(*T) }
+
+// Put makes a room a part of an engine, before its first use.
+func (k RoomKey[T]) Put(e *Engine, room *T) *T {
+	e.rooms[k.at] = room
+	return room
+}

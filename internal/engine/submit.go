@@ -242,7 +242,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 		CreatedAt: u.now, StateAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey,
 		CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
 	t.Meta.Limited, t.Meta.HasChildren = d.template.Limited, d.template.HasChildren
-	u.e.kernel.taskDrafted(u, t, d.template)
+	u.e.points.taskDrafted(u, t, d.template)
 	if d.unique != nil {
 		r.Unique = b.holds(d, t)
 	}

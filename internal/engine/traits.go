@@ -60,7 +60,7 @@ func appendHook[F any](hooks []hook[F], of trait, do F) []hook[F] {
 	return append(hooks, hook[F]{of, do})
 }
 
-func (k *kernel) taskDrafted(u *unit, t *task.Task, def *task.Template) {
+func (k *points) taskDrafted(u *unit, t *task.Task, def *task.Template) {
 	has := traitsOf(t)
 	for i := range k.drafted {
 		if k.drafted[i].of&has != 0 {
@@ -70,7 +70,7 @@ func (k *kernel) taskDrafted(u *unit, t *task.Task, def *task.Template) {
 }
 
 // stepsReady returns the steps that no feature holds back.
-func (k *kernel) stepsReady(u *unit, steps []Work) (_ []Work, err error) {
+func (k *points) stepsReady(u *unit, steps []Work) (_ []Work, err error) {
 	for i := range k.ready {
 		if steps, err = k.ready[i](u, steps); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (k *kernel) stepsReady(u *unit, steps []Work) (_ []Work, err error) {
 }
 
 // stepsQueued lets features park steps that are about to go to workers.
-func (k *kernel) stepsQueued(u *unit, steps []Work) error {
+func (k *points) stepsQueued(u *unit, steps []Work) error {
 	for i := range k.queued {
 		if err := k.queued[i](u, steps); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (k *kernel) stepsQueued(u *unit, steps []Work) error {
 	return nil
 }
 
-func (k *kernel) stepMoved(u *unit, w Work, from task.StepState) {
+func (k *points) stepMoved(u *unit, w Work, from task.StepState) {
 	has := traitsOf(w.Task) | u.e.catalog.routeTraits()
 	for i := range k.moved {
 		if k.moved[i].of&has != 0 {
@@ -98,7 +98,7 @@ func (k *kernel) stepMoved(u *unit, w Work, from task.StepState) {
 	}
 }
 
-func (k *kernel) stepHanded(u *unit, w Work, def *task.Template) {
+func (k *points) stepHanded(u *unit, w Work, def *task.Template) {
 	has := traitsOf(w.Task)
 	for i := range k.handed {
 		if k.handed[i].of&has != 0 {
@@ -107,7 +107,7 @@ func (k *kernel) stepHanded(u *unit, w Work, def *task.Template) {
 	}
 }
 
-func (k *kernel) taskJudged(u *unit, t *task.Task, before task.Task) (taken bool, err error) {
+func (k *points) taskJudged(u *unit, t *task.Task, before task.Task) (taken bool, err error) {
 	for i := range k.judged {
 		if taken, err = k.judged[i](u, t, before); taken || err != nil {
 			return taken, err
@@ -116,7 +116,7 @@ func (k *kernel) taskJudged(u *unit, t *task.Task, before task.Task) (taken bool
 	return false, nil
 }
 
-func (k *kernel) taskGivenUp(u *unit, t *task.Task) (taken bool, err error) {
+func (k *points) taskGivenUp(u *unit, t *task.Task) (taken bool, err error) {
 	for i := range k.givenUp {
 		if taken, err = k.givenUp[i](u, t); taken || err != nil {
 			return taken, err
@@ -126,14 +126,14 @@ func (k *kernel) taskGivenUp(u *unit, t *task.Task) (taken bool, err error) {
 }
 
 // decideStep refuses an act that no feature of this engine carries out.
-func (k *kernel) decideStep(u *unit, w Work, act StepAct) error {
+func (k *points) decideStep(u *unit, w Work, act StepAct) error {
 	if do := k.decide[act.Kind]; do != nil {
 		return do(u, w, act)
 	}
 	return task.Errorf(task.Invalid, "this server has no act %s on a step", act.Kind)
 }
 
-func (k *kernel) taskLeft(u *unit, d departure) {
+func (k *points) taskLeft(u *unit, d departure) {
 	has := traitsOf(d.task)
 	for i := range k.left {
 		if k.left[i].of&has != 0 {
@@ -143,7 +143,7 @@ func (k *kernel) taskLeft(u *unit, d departure) {
 }
 
 // attemptEnded returns whether a feature spares the step.
-func (k *kernel) attemptEnded(u *unit, w Work, e ending) (spared bool, err error) {
+func (k *points) attemptEnded(u *unit, w Work, e ending) (spared bool, err error) {
 	has := traitsOf(w.Task)
 	for i := range k.ended {
 		if k.ended[i].of&has == 0 {

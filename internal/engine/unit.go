@@ -89,7 +89,7 @@ func (u *unit) moved(w Work, from task.StepState) {
 	if from.Leased() && !w.Step.State.Leased() {
 		u.wake.leaseEnded(w.Step.WorkerNo)
 	}
-	u.e.kernel.stepMoved(u, w, from)
+	u.e.points.stepMoved(u, w, from)
 	switch {
 	case w.Step.State == task.StepEnqueued:
 		u.ready.add(w)
@@ -177,7 +177,7 @@ func (u *unit) reevaluate(t *task.Task) error {
 		return err
 	}
 	t.Reevaluate(u.now, due)
-	if taken, err := u.e.kernel.taskJudged(u, t, before); taken || err != nil {
+	if taken, err := u.e.points.taskJudged(u, t, before); taken || err != nil {
 		return err
 	}
 	if t.State == before.State {
@@ -201,7 +201,7 @@ func (u *unit) departed(d departure) {
 	if t.State.Settled() {
 		u.wake.settled = append(u.wake.settled, t)
 	}
-	u.e.kernel.taskLeft(u, d)
+	u.e.points.taskLeft(u, d)
 }
 
 // sorted returns rows by ID, the order in which all transactions lock them.

@@ -1,0 +1,3 @@
+package engine
+
+func (e *Engine) joinActs() { e.dueActs = newDueActs(e) }
