@@ -45,15 +45,8 @@ type ReadyCount struct {
 	Oldest task.Instant // since when the longest-waiting step is ready; 0: none
 }
 
-// Investigations counts open cases, and tasks by staleness: healthy, warning, stale; without very young ones.
-type Investigations struct {
-	Pending int
-	Health  map[string]int
-}
-
 // Bounds of a Census.
 const (
-	CensusLimit  = 100_000
 	MaxRoutes    = 500
 	censusBudget = 500_000
 	deadWorkers  = time.Hour

@@ -9,4 +9,3 @@ func (e *Engine) CatalogSize() (templates, routes, sets int) {
 }
 
 func (e *Engine) KeepRoutes(n int) { e.catalog.eviction.limit = n }
-

@@ -217,3 +217,11 @@ func (e *Engine) countInvestigations(ctx context.Context) (Investigations, error
 	out.Health[string(task.Healthy)] = max(watched, 0)
 	return out, nil
 }
+
+// Investigations counts open cases, and tasks by staleness: healthy, warning, stale; without very young ones.
+type Investigations struct {
+	Pending int
+	Health  map[string]int
+}
+
+const CensusLimit = 100_000
