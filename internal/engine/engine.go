@@ -1,7 +1,40 @@
+// Package engine carries out the verbs on a store: it is the door to the kernel and its rooms.
 package engine
 
 import (
 	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/engine/acts"
+	"github.com/taskerhq/tasker/internal/engine/cases"
+	"github.com/taskerhq/tasker/internal/engine/figures"
+	"github.com/taskerhq/tasker/internal/engine/flow"
+	"github.com/taskerhq/tasker/internal/engine/kernel"
+	"github.com/taskerhq/tasker/internal/engine/office"
+	"github.com/taskerhq/tasker/internal/engine/submit"
+)
+
+// Engine has the verbs of all rooms. It is safe for concurrent use. It has no goroutine and no Close: package upkeep
+// calls the periodic verbs, and package node closes the store.
+type Engine struct {
+	*theKernel
+	*submission
+	*operation
+	*investigation
+	*orchestration
+	*statistics
+	*sessions
+}
+
+// The rooms are embedded under names that no verb has.
+type (
+	theKernel     = kernel.Kernel
+	submission    = submit.Room
+	operation     = acts.Room
+	investigation = cases.Room
+	orchestration = flow.Room
+	statistics    = figures.Room
+	sessions      = office.Room
 )
 
 // New returns an Engine. Invalid: the configuration breaks a rule. Other errors are the store's.
@@ -10,14 +43,9 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEngine(ctx, db, opts, list)
+	k, err := kernel.New(ctx, db, opts, list)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("begin: %w", err)
 	}
-	e.joinCases()
-	e.joinSubmit()
-	e.joinActs()
-	e.joinFlow()
-	e.joinFigures()
-	return e, nil
+	return &Engine{k, submit.New(k, db), acts.New(k), cases.New(k, db), flow.New(k, db), figures.New(k), office.New(k)}, nil
 }

@@ -1,3 +1,0 @@
-package engine
-
-func (e *Engine) joinActs() { e.dueActs = newDueActs(e) }
