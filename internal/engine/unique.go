@@ -314,7 +314,7 @@ func (b *builder) moveUnique(slots []*uniqueSlot) (again []*uniqueSlot, err erro
 	return again, nil
 }
 
-// A task cannot be replaced once a worker has had one of its steps, or it is settled.
+// A task cannot be replaced once one of its steps has begun, or it is settled.
 func (b *builder) begun(id task.ID) (bool, error) {
 	u := b.u
 	t, err := u.rows.task(id)
@@ -322,9 +322,7 @@ func (b *builder) begun(id task.ID) (bool, error) {
 		return true, err
 	}
 	steps, err := u.rows.siblings(Family{Task: id})
-	return slices.ContainsFunc(steps, func(s *task.Step) bool {
-		return s.Attempts > 0 || s.State != task.StepPending && s.State != task.StepEnqueued
-	}), err
+	return slices.ContainsFunc(steps, (*task.Step).Begun), err
 }
 
 func (b *builder) replace(old *Guardian, by task.ID) error {
