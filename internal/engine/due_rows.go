@@ -23,6 +23,7 @@ type dueRows struct {
 	signals   *due.Rows[task.Signal, task.SignalName]
 	waits     *due.Rows[SignalMatch, task.ID]
 	turns     *due.Rows[Waiting, task.ID]
+	claims    *due.Rows[readyStep, readyStep]
 	timers    *dueIDs
 	leases    *dueIDs
 	deadlines *dueIDs
@@ -46,6 +47,7 @@ func newDueRows(e *Engine) dueRows {
 		signals:   rowsOf(e, "the signal", func(s task.Signal) task.SignalName { return s.SignalName }),
 		waits:     rowsOf(e, "the signal for step", func(m SignalMatch) task.ID { return m.Step }),
 		turns:     rowsOf(e, "the turn of task", func(w Waiting) task.ID { return w.Task }),
+		claims:    rowsOf(e, claimWhat, func(s readyStep) readyStep { return s }),
 		timers:    ids("the timer of step"),
 		leases:    ids("the lease of step"),
 		deadlines: ids("the deadline of task"),

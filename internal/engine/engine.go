@@ -331,12 +331,25 @@ func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 // write runs fn in one transaction on a fresh unit and, after the commit, wakes waiters. If the store repeats the
 // transaction, the pollers of the earlier run are released first. fn must change nothing outside of its unit except
 // variables that it sets in each run.
+//
+// A transaction that fails with steps handed to waiting polls is tried again without: a step that cannot be handed out
+// must not fail what made it ready.
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
+	handed, err := e.writeOnce(ctx, verb, false, fn)
+	if err != nil && handed && ctx.Err() == nil && task.CodeOf(err) != task.Unavailable {
+		_, err = e.writeOnce(ctx, verb, true, fn)
+	}
+	return err
+}
+
+func (e *Engine) writeOnce(ctx context.Context, verb string, queues bool, fn func(u *unit) error) (handed bool,
+	err error,
+) {
 	began, pass := e.startObserving(), e.feed.Begin()
 	defer pass.End(verb, feed.ErrPanicked)
 	var last *unit // a transaction may run again
 	runs := 0
-	err := e.transact(ctx, func(ctx context.Context, tx Tx) error {
+	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		runs++
 		if last != nil {
 			last.ready.releasePollers()
@@ -344,7 +357,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 			pass.Restart()
 		}
 		last = newUnit(ctx, e, tx)
-		last.key = KeyOf(ctx)
+		last.key, last.queues = KeyOf(ctx), queues
 		last.observed.recording = pass.Recorded
 		if err := fn(last); err != nil {
 			return err
@@ -361,14 +374,15 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	}
 	if err != nil {
 		if last != nil {
+			handed = len(last.ready.pollers) > 0
 			last.ready.releasePollers()
 		}
 		e.observeFailure(verb, began, err)
-		return err
+		return handed, err
 	}
 	last.observed.verb, last.observed.began, last.observed.repeats = verb, began, runs-1
 	last.committed()
-	return nil
+	return false, nil
 }
 
 // nextToken returns increasing times.

@@ -12,3 +12,8 @@ func (e *Engine) KeepRoutes(n int) { e.catalog.eviction.limit = n }
 
 // Forget is called by stores after a change of the database.
 func (e *Engine) Forget() { e.forget() }
+
+// Polled reports whether a poll of the worker waits.
+func (e *Engine) Polled(worker int64) bool {
+	return len(e.waiters.polling(map[int64]struct{}{worker: {}})) > 0
+}
