@@ -176,7 +176,7 @@ func (c *children) cutOff(t *task.Task, why string) error {
 }
 
 func touched(steps []*task.Step) bool {
-	return slices.ContainsFunc(steps, func(s *task.Step) bool { return s.Attempts > 0 || s.State.Done() })
+	return slices.ContainsFunc(steps, func(s *task.Step) bool { return s.Had() || s.State.Done() })
 }
 
 // over marks the task of the step, and the one above, which may have waited for this.

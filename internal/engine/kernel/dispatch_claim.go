@@ -31,13 +31,14 @@ func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 		if holds == nil {
 			return out, nil
 		}
-		dropped, err := g.leaseHolds(calls, holds, out)
-		if err != nil {
-			g.returnHolds(holds)
+		dropped, failed, err := g.leaseHolds(calls, holds, out)
+		switch {
+		case err != nil && empty(out):
 			return nil, err
-		}
-		if dropped == 0 {
+		case err == nil && dropped == 0:
 			return out, nil
+		case err != nil || failed:
+			n = maxStaleRounds // enough for one call
 		}
 	}
 	for i, p := range calls {
@@ -81,14 +82,18 @@ func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease, most map[int6
 	return holds, nil
 }
 
-// taken.lease is nil if the step is not ready in the store.
+// taken.lease is nil if the step is not ready in the store, or failed. done: the store has decided on the hold.
 type taken struct {
 	Hold
 	lease *Lease
+	done  bool
 }
 
-// leaseHolds returns how many steps are not ready in the store.
-func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
+// leaseHolds returns how many steps are not ready in the store, and whether some failed. After an error it has
+// returned the holds that are not leased.
+func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, failed bool,
+	err error,
+) {
 	lists := make([][]taken, len(holds))
 	for i, list := range holds {
 		lists[i] = make([]taken, len(list))
@@ -97,9 +102,7 @@ func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Leas
 		}
 	}
 	if rest := g.leaseFromCache(calls, lists); rest > 0 {
-		if err := g.leaseFromStore(calls, lists, rest); err != nil {
-			return 0, err
-		}
+		failed, err = g.leaseFromStore(calls, lists, rest)
 	}
 	for i, list := range lists {
 		for _, t := range list {
@@ -110,7 +113,7 @@ func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Leas
 			out[i] = append(out[i], *t.lease)
 		}
 	}
-	return dropped, nil
+	return dropped, failed, err
 }
 
 // leaseFromCache makes leases of just submitted steps without the store, and returns the number of the others. Its
@@ -130,107 +133,6 @@ func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest i
 	}
 	g.e.observeCommit("claim", began, u)
 	return rest
-}
-
-// leaseFromStore sets every lease anew, because the transaction may run again.
-func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
-	ids, of := make([]task.ID, 0, n), make(map[task.ID]Hold, n)
-	at, whose := make([]*taken, 0, n), make([]*poller, 0, n)
-	for i, list := range lists {
-		for j := range list {
-			if t := &list[j]; t.lease == nil {
-				ids, at, whose = append(ids, t.Step), append(at, t), append(whose, calls[i])
-				of[t.Step] = t.Hold
-			}
-		}
-	}
-	var limits *claimLimits
-	var surplus []Hold
-	err := g.e.Write(context.Background(), "claim", func(u *Unit) error {
-		surplus = nil
-		limits = limitHolds(u, of)
-		u.leases.holds = of
-		works, err := u.Rows.Load(ids)
-		if err != nil {
-			return err
-		}
-		if err := u.prepareLeases(works); err != nil {
-			return err
-		}
-		for n, w := range works {
-			at[n].lease = nil
-			// The store is ahead of the hold.
-			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
-				u.leases.removals = append(u.leases.removals, Removal{Offered: at[n].Offered})
-				continue
-			}
-			switch paused, err := pausedByTemplate(u, w.Step); {
-			case err != nil:
-				return err
-			case paused: // given back, and parked by the hand-off
-				if err := u.uncharged(w, task.Released, 0); err != nil {
-					return err
-				}
-				continue
-			}
-			switch passed, err := limits.pass([]Work{w}); {
-			case err != nil:
-				return err
-			case len(passed) == 0: // it keeps its place
-				surplus = append(surplus, at[n].Hold)
-				continue
-			}
-			if whose[n].toQueue {
-				if err := storeDispatch(u, w); err != nil {
-					return err
-				}
-			}
-			if err := beginGates(u, w); err != nil {
-				return err
-			}
-			u.Observed.handed(w.Step, w.Step.WorkerNo, whose[n].start)
-			u.Observed.holdMoved(w)
-			l, whole, err := u.lease(w)
-			if err != nil {
-				return err
-			}
-			if whole {
-				at[n].lease = &l
-			}
-			limits.done([]Work{w})
-		}
-		return limits.save()
-	})
-	if err != nil {
-		return err
-	}
-	limits.committed()
-	if len(surplus) > 0 { // another process took the permits since passesLeft, or routes shared them
-		g.returnHolds([][]Hold{surplus})
-		g.flush()
-	}
-	return nil
-}
-
-func (u *Unit) prepareLeases(works []Work) error {
-	var steps []*task.Step
-	var bare []*task.Task
-	for _, w := range works {
-		if w.Step == nil || !w.Step.State.Leased() {
-			continue
-		}
-		steps = append(steps, w.Step)
-		if w.Task.Context == nil {
-			bare = append(bare, w.Task)
-		}
-	}
-	if err := u.Rows.ReadContexts(bare); err != nil {
-		return err
-	}
-	if err := u.Rows.readCheckpoints(works); err != nil {
-		return err
-	}
-	return u.Rows.gatherAll(steps, u.Rows.parents)
 }
 
 // returnHolds keeps the keys and so the places of undelivered steps. If that fails, their leases run out.

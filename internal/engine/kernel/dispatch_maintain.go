@@ -121,7 +121,8 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// readySteps calls each with the steps that were ready by a time, lowest key first, until each returns false.
+// readySteps calls each with the steps that were ready by a time, lowest key first, until each returns false. It
+// leaves out steps that rest, because the claims of this process would only take them out again.
 func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, by task.Instant,
 	each func([]Offered) (more bool, err error),
 ) error {
@@ -131,15 +132,22 @@ func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, 
 		if err != nil || len(steps) == 0 {
 			return err
 		}
-		offers := make([]Offered, 0, len(steps))
+		offers, resting, now := make([]Offered, 0, len(steps)), 0, g.e.Instant()
 		for _, s := range steps {
-			if s.ReadyAt <= by {
+			switch {
+			case g.e.due.claims.Rests(readyStep{s.ID, route}, now):
+				resting++
+			case s.ReadyAt <= by:
 				offers = append(offers, offeredAs(s))
 			}
 		}
-		more, err := each(offers)
-		if err != nil || !more || len(steps) < batch {
-			return err
+		if len(offers) > 0 || resting == 0 {
+			if more, err := each(offers); err != nil || !more {
+				return err
+			}
+		}
+		if len(steps) < batch {
+			return nil
 		}
 		last := steps[len(steps)-1]
 		key, id = last.Key, last.ID

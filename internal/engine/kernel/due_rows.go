@@ -24,6 +24,7 @@ func IdRows(e *Kernel, what string) *DueIDs {
 
 type dueRows struct {
 	turns   *due.Rows[Waiting, task.ID]
+	claims  *due.Rows[readyStep, readyStep]
 	timers  *DueIDs
 	leases  *DueIDs
 	parked  *DueIDs
@@ -39,6 +40,7 @@ func newDueRows(e *Kernel) dueRows {
 	ids := func(what string) *DueIDs { return IdRows(e, what) }
 	return dueRows{
 		turns:   RowsOf(e, "the turn of task", func(w Waiting) task.ID { return w.Task }),
+		claims:  RowsOf(e, claimWhat, func(s readyStep) readyStep { return s }),
 		timers:  ids("the timer of step"),
 		leases:  ids("the lease of step"),
 		parked:  ids("the parked step"),

@@ -309,12 +309,25 @@ func (e *Kernel) Instant() task.Instant { return task.At(e.Clock()) }
 // Write runs fn in one transaction on a fresh unit and, after the commit, wakes waiters. If the store repeats the
 // transaction, the pollers of the earlier run are released first. fn must change nothing outside of its unit except
 // variables that it sets in each run.
+//
+// A transaction that fails with steps handed to waiting polls is tried again without: a step that cannot be handed out
+// must not fail what made it ready.
 func (e *Kernel) Write(ctx context.Context, verb string, fn func(u *Unit) error) error {
+	handed, err := e.writeOnce(ctx, verb, false, fn)
+	if err != nil && handed && ctx.Err() == nil && task.CodeOf(err) != task.Unavailable {
+		_, err = e.writeOnce(ctx, verb, true, fn)
+	}
+	return err
+}
+
+func (e *Kernel) writeOnce(ctx context.Context, verb string, queues bool, fn func(u *Unit) error) (handed bool,
+	err error,
+) {
 	began, pass := e.startObserving(), e.feed.Begin()
 	defer pass.End(verb, feed.ErrPanicked)
 	var last *Unit // a transaction may run again
 	runs := 0
-	err := e.Transact(ctx, func(ctx context.Context, tx Tx) error {
+	err = e.Transact(ctx, func(ctx context.Context, tx Tx) error {
 		runs++
 		if last != nil {
 			last.Ready.releasePollers()
@@ -322,7 +335,7 @@ func (e *Kernel) Write(ctx context.Context, verb string, fn func(u *Unit) error)
 			pass.Restart()
 		}
 		last = NewUnit(ctx, e, tx)
-		last.Key = KeyOf(ctx)
+		last.Key, last.Queues = KeyOf(ctx), queues
 		last.Observed.recording = pass.Recorded
 		if err := fn(last); err != nil {
 			return err
@@ -339,14 +352,15 @@ func (e *Kernel) Write(ctx context.Context, verb string, fn func(u *Unit) error)
 	}
 	if err != nil {
 		if last != nil {
+			handed = len(last.Ready.pollers) > 0
 			last.Ready.releasePollers()
 		}
 		e.observeFailure(verb, began, err)
-		return err
+		return handed, err
 	}
 	last.Observed.verb, last.Observed.began, last.Observed.repeats = verb, began, runs-1
 	last.committed()
-	return nil
+	return false, nil
 }
 
 // nextToken returns increasing times.

@@ -333,3 +333,8 @@ func (ws *waiters) awaitTask(id task.ID) (<-chan settledTask, func()) {
 		ws.tasks[id] = list
 	}
 }
+
+// Polled reports whether a poll of the worker waits, for tests.
+func (e *Kernel) Polled(worker int64) bool {
+	return len(e.waiters.polling(map[int64]struct{}{worker: {}})) > 0
+}

@@ -300,7 +300,7 @@ func (b *Builder) moveUnique(slots []*uniqueSlot) (again []*uniqueSlot, err erro
 	return again, nil
 }
 
-// A task cannot be replaced once a worker has had one of its steps, or it is settled.
+// A task cannot be replaced once one of its steps has begun, or it is settled.
 func (b *Builder) begun(id task.ID) (bool, error) {
 	u := b.U
 	t, err := u.Rows.Task(id)
@@ -308,9 +308,7 @@ func (b *Builder) begun(id task.ID) (bool, error) {
 		return true, err
 	}
 	steps, err := u.Rows.Siblings(kernel.Family{Task: id})
-	return slices.ContainsFunc(steps, func(s *task.Step) bool {
-		return s.Attempts > 0 || s.State != task.StepPending && s.State != task.StepEnqueued
-	}), err
+	return slices.ContainsFunc(steps, (*task.Step).Begun), err
 }
 
 func (b *Builder) replace(old *kernel.Guardian, by task.ID) error {
