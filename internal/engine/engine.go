@@ -47,5 +47,6 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
-	return &Engine{k, submit.New(k, db), acts.New(k), cases.New(k, db), flow.New(k, db), figures.New(k), office.New(k)}, nil
+	return &Engine{k, submit.New(k, db), acts.New(k), cases.New(k, db), flow.New(k, db), figures.New(k),
+		office.New(k)}, nil
 }

@@ -29,12 +29,15 @@ func (e *Room) CancelIn(ctx context.Context, tx kernel.Tx, ids []task.ID, c Canc
 	return e.cancelTasks(ctx, e.In(tx), ids, c)
 }
 
-func (e *Room) cancelTasks(ctx context.Context, run kernel.Transaction, ids []task.ID, c Cancellation) ([]submit.Receipt, error) {
+func (e *Room) cancelTasks(ctx context.Context, run kernel.Transaction, ids []task.ID,
+	c Cancellation,
+) ([]submit.Receipt, error) {
 	if err := check.Batch("/task_uuids", len(ids), e.Cfg.Limits.BatchItems); err != nil {
 		return nil, err
 	}
 	c.Actor, c.Reason = kernel.ActorOf(ctx, c.Actor), cmp.Or(c.Reason, kernel.NoReason)
-	if problems := append(kernel.CheckActor(c.Actor, c.Reason), kernel.ExpectFault(c.Expect, task.States)...); len(problems) > 0 {
+	problems := append(kernel.CheckActor(c.Actor, c.Reason), kernel.ExpectFault(c.Expect, task.States)...)
+	if len(problems) > 0 {
 		return nil, check.Refusal("nothing was cancelled", problems)
 	}
 	out := make([]submit.Receipt, len(ids))

@@ -27,8 +27,8 @@ func compensationBegun(u *kernel.Unit, t *task.Task) (*task.Template, error) {
 	return def, nil
 }
 
-// compensationAllows refuses acts on compensation steps before they begin, and on other steps from the failure on, because they
-// are or will be undone.
+// compensationAllows refuses acts on compensation steps before they begin, and on other steps from the failure on,
+// because they are or will be undone.
 func compensationAllows(u *kernel.Unit, w kernel.Work) error {
 	def, now, err := compensationOf(u, w.Task)
 	if err != nil || def == nil {

@@ -220,7 +220,8 @@ func EditContext(u *kernel.Unit, seen *task.Task, next []byte, edit *ContextEdit
 		}
 	}
 	if edit.Replay {
-		out.Replayed, err = ReplayTask(u, t, 0, Replay{Actor: edit.Actor, Reason: edit.Reason, ResetAttempts: edit.ResetAttempts})
+		out.Replayed, err = ReplayTask(u, t, 0,
+			Replay{Actor: edit.Actor, Reason: edit.Reason, ResetAttempts: edit.ResetAttempts})
 	}
 	t.Context = next // a row read in a transaction may lack it
 	return out, err

@@ -15,12 +15,15 @@ import (
 // Operate performs and stores an operator's act on a step. The task continues automatically, also out of error.
 // WrongState: the step is settled or its task terminal. Conflict: the step is not as expected. Invalid: lists every
 // problem. NotFound: there is no step within the key's reach.
-func (e *Room) Operate(ctx context.Context, taskID, stepID task.ID, act kernel.StepAct) (*task.Step, error) {
+func (e *Room) Operate(ctx context.Context, taskID, stepID task.ID, act kernel.StepAct,
+) (*task.Step, error) {
 	return e.operateStep(ctx, e.Write, taskID, stepID, act)
 }
 
 // OperateIn is Operate in the caller's transaction.
-func (e *Room) OperateIn(ctx context.Context, tx kernel.Tx, taskID, stepID task.ID, act kernel.StepAct) (*task.Step, error) {
+func (e *Room) OperateIn(ctx context.Context, tx kernel.Tx, taskID, stepID task.ID,
+	act kernel.StepAct,
+) (*task.Step, error) {
 	return e.operateStep(ctx, e.In(tx), taskID, stepID, act)
 }
 

@@ -20,7 +20,8 @@ func mayBeLeft(u *kernel.Unit, w kernel.Work) {
 
 func (cc *CaseChanges) openLeft() error {
 	for t := range cc.left {
-		if t.State != task.StepsInProcess || t.Counts.Waiting > 0 || t.Meta.Case == task.HasPending || !Of(cc.U.E).OpensCase(t) {
+		if t.State != task.StepsInProcess || t.Counts.Waiting > 0 || t.Meta.Case == task.HasPending ||
+			!Of(cc.U.E).OpensCase(t) {
 			continue
 		}
 		def, err := cc.U.Rows.Template(t.DefID)

@@ -101,7 +101,9 @@ func (e *Room) UpdateCaseIn(ctx context.Context, tx kernel.Tx, id task.ID, ch ta
 	return e.updateCase(ctx, e.In(tx), id, ch)
 }
 
-func (e *Room) updateCase(ctx context.Context, run kernel.Transaction, id task.ID, ch task.CaseChange) (*task.Case, error) {
+func (e *Room) updateCase(ctx context.Context, run kernel.Transaction, id task.ID,
+	ch task.CaseChange,
+) (*task.Case, error) {
 	if err := e.AdmitChange(ctx, &ch); err != nil {
 		return nil, err
 	}

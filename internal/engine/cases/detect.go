@@ -85,7 +85,8 @@ func (e *Room) DetectByHand(ctx context.Context, actor, reason string, batch int
 	if !dryRun {
 		err := e.Write(ctx, "note_detection", func(u *kernel.Unit) error {
 			u.Records.Acts = append(u.Records.Acts, task.Act{At: u.Now, Kind: task.ActDetectStaleness,
-				Actor: kernel.ActorOf(ctx, actor), Reason: cmp.Or(reason, kernel.NoReason), Data: fmt.Appendf(nil, `{"batch_size":%d}`, batch)})
+				Actor: kernel.ActorOf(ctx, actor), Reason: cmp.Or(reason, kernel.NoReason),
+				Data: fmt.Appendf(nil, `{"batch_size":%d}`, batch)})
 			return nil
 		})
 		if err != nil {
@@ -95,9 +96,12 @@ func (e *Room) DetectByHand(ctx context.Context, actor, reason string, batch int
 	return e.DetectStaleness(ctx, batch, dryRun)
 }
 
-func detection(began, ended time.Time, interval time.Duration, dryRun bool, found []Detected, err error) kernel.Detection {
-	d := kernel.Detection{At: task.At(ended), Took: ended.Sub(began), Interval: interval, DryRun: dryRun, Detected: len(found),
-		Err: err}
+func detection(began, ended time.Time, interval time.Duration, dryRun bool, found []Detected,
+	err error,
+) kernel.Detection {
+	d := kernel.Detection{At: task.At(ended), Took: ended.Sub(began), Interval: interval, DryRun: dryRun,
+		Detected: len(found),
+		Err:      err}
 	for _, f := range found {
 		if f.Errored {
 			d.Transitioned++

@@ -45,7 +45,8 @@ func (a *analysis) report(namespace string, cfg settings.FailureAnalysis) *kerne
 		}
 		r.Fingerprints = append(r.Fingerprints, p)
 		if p.New {
-			r.Alarms = append(r.Alarms, kernel.FailureAlarm{Kind: kernel.NewFingerprint, Namespace: p.Namespace, Reason: p.Reason,
+			r.Alarms = append(r.Alarms, kernel.FailureAlarm{Kind: kernel.NewFingerprint, Namespace: p.Namespace,
+				Reason:      p.Reason,
 				Fingerprint: p.Fingerprint, Cases: p.Cases})
 		}
 	}

@@ -15,7 +15,8 @@ func IntakesFeature() kernel.Feature {
 				intakeSlot.Of(u).failed(d.Task)
 			}
 		},
-		Stages: []kernel.Stage{{Rank: kernel.RankIntakes, Name: "intake failures", Locks: []string{"sends"}, Save: intakeSlot.Save((*failedIntakes).save)}},
+		Stages: []kernel.Stage{{Rank: kernel.RankIntakes, Name: "intake failures", Locks: []string{"sends"},
+			Save: intakeSlot.Save((*failedIntakes).save)}},
 	}
 }
 

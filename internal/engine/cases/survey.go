@@ -109,9 +109,10 @@ func (e *Room) saveWatches(ctx context.Context, live []*task.Task, upTo task.ID)
 
 func WatchesFeature() kernel.Feature {
 	return kernel.Feature{
-		Name:   "watches",
-		Left:   func(u *kernel.Unit, d kernel.Departure) { kernel.MustWatch(u, d.Task, d.Was) },
-		Stages: []kernel.Stage{{Rank: kernel.RankWatches, Name: "watches", Locks: []string{"task_watches"}, Save: kernel.WatchSlot.Save(save)}},
+		Name: "watches",
+		Left: func(u *kernel.Unit, d kernel.Departure) { kernel.MustWatch(u, d.Task, d.Was) },
+		Stages: []kernel.Stage{{Rank: kernel.RankWatches, Name: "watches", Locks: []string{"task_watches"},
+			Save: kernel.WatchSlot.Save(save)}},
 	}
 }
 
@@ -178,7 +179,9 @@ func (l *lifecycles) longestDuration() time.Duration {
 const templatePage = 200
 
 // smallest first reads new templates. It holds mu during the reads, and keeps the old values on an error.
-func (l *lifecycles) smallest(ctx context.Context, s kernel.ReadTemplates, global task.Thresholds) (time.Duration, error) {
+func (l *lifecycles) smallest(ctx context.Context, s kernel.ReadTemplates,
+	global task.Thresholds,
+) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	least, most, newest, duration := l.least, l.most, l.seen, l.duration

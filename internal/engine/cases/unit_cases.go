@@ -39,14 +39,17 @@ func CasesFeature() kernel.Feature {
 		Stages: []kernel.Stage{
 			{Rank: kernel.RankCasesLeft, Name: "stuck tasks", Locks: nil, Save: CaseSlot.Save((*CaseChanges).openLeft)},
 			{Rank: kernel.RankOccurrences, Name: "occurrences", Locks: nil, Save: CaseSlot.Save((*CaseChanges).flush)},
-			{Rank: kernel.RankCases, Name: "cases", Locks: []string{"tasks_dlq", "case_occurrences"}, Save: CaseSlot.Save((*CaseChanges).save)},
+			{Rank: kernel.RankCases, Name: "cases", Locks: []string{"tasks_dlq", "case_occurrences"},
+				Save: CaseSlot.Save((*CaseChanges).save)},
 			{Rank: kernel.RankGroups, Name: "groups", Locks: []string{"groups", "group_deltas"},
 				Save: CaseSlot.Save(func(cc *CaseChanges) error { return cc.groups.save() })},
 		},
 	}
 }
 
-var CaseSlot = kernel.NewSlot(func(u *kernel.Unit) *CaseChanges { return &CaseChanges{U: u, groups: groupChanges{u: u}} })
+var CaseSlot = kernel.NewSlot(func(u *kernel.Unit) *CaseChanges {
+	return &CaseChanges{U: u, groups: groupChanges{u: u}}
+})
 
 // Opening is an occurrence for a new case, or the pending case of its task.
 type Opening struct {

@@ -163,7 +163,8 @@ func (e *Room) QueueStats(ctx context.Context, namespaces []string) (*QueueStats
 		return nil, err
 	}
 	pass := kernel.Passing(namespaces)
-	out := &QueueStats{At: g.at, Sampled: g.stride > 1, Capped: g.capped, Patience: e.patience(), Pressure: submit.Of(e.Kernel).Pressure(),
+	out := &QueueStats{At: g.at, Sampled: g.stride > 1, Capped: g.capped, Patience: e.patience(),
+		Pressure: submit.Of(e.Kernel).Pressure(),
 		Dispatch: e.DispatchState()}
 	total := 0
 	for _, n := range g.counts {

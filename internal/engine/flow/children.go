@@ -130,7 +130,8 @@ func (c *children) save() error {
 	var marks []kernel.ChildMark
 	firsts := c.firstSteps()
 	for _, t := range kernel.Sorted(tasksOfSet(c.ended), func(t *task.Task) task.ID { return t.ID }) {
-		marks = append(marks, kernel.ChildMark{Task: t.ID, State: task.ChildStateOf(t.State), Result: resultOf(t, firsts[t.ID])})
+		marks = append(marks, kernel.ChildMark{Task: t.ID, State: task.ChildStateOf(t.State),
+			Result: resultOf(t, firsts[t.ID])})
 	}
 	c.stirred, c.ended = true, nil
 	return Of(c.u.E).childRows.MarkChildren(c.u.Ctx, c.u.Tx, marks)

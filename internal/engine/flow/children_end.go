@@ -109,7 +109,8 @@ func (e *Room) cancelChildren(ctx context.Context, p *childPlan) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	c := acts.Cancellation{Actor: kernel.System, Reason: fmt.Sprintf("the step %s of its parent is %s", p.tpl.Spec(p.step).Name,
+	c := acts.Cancellation{Actor: kernel.System, Reason: fmt.Sprintf("the step %s of its parent is %s",
+		p.tpl.Spec(p.step).Name,
 		p.step.State)}
 	if by := p.parent.Meta.CancelReason; p.parent.State == task.Cancelled && by != "" {
 		c.Reason = "its parent was cancelled: " + by

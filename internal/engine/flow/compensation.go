@@ -109,7 +109,8 @@ func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step
 		}
 	}
 	u.Rows.ChangedTask(t)
-	u.Records.Acts = append(u.Records.Acts, task.Act{At: u.Now, TaskID: t.ID, Kind: task.ActCompensate, Actor: kernel.System,
+	u.Records.Acts = append(u.Records.Acts, task.Act{At: u.Now, TaskID: t.ID, Kind: task.ActCompensate,
+		Actor:  kernel.System,
 		Reason: "failed: " + strings.Join(failed, ", "), From: string(t.State), To: string(task.StepsInProcess)})
 	for _, s := range steps {
 		// a skipped step may have released a later one

@@ -17,7 +17,8 @@ func (e *Room) NoteLook(ctx context.Context, look sensitive.Look) error {
 		return fmt.Errorf("encode act: %w", err)
 	}
 	return e.Write(ctx, "note_look", func(u *kernel.Unit) error {
-		u.Records.Acts = append(u.Records.Acts, task.Act{At: u.Now, Kind: task.ActSeeSensitive, Actor: kernel.ActorOf(ctx, ""),
+		u.Records.Acts = append(u.Records.Acts, task.Act{At: u.Now, Kind: task.ActSeeSensitive,
+			Actor:  kernel.ActorOf(ctx, ""),
 			TaskID: task.ID(look.TaskUUID), CaseID: task.ID(look.CaseUUID), Namespace: look.Namespace,
 			Reason: "asked for sensitive values", Data: data})
 		return nil

@@ -28,8 +28,10 @@ func WaitsFeature() kernel.Feature {
 				waited(kernel.Control{U: u}, w)
 			}
 		},
-		Decide: map[kernel.ActKind]func(*kernel.Unit, kernel.Work, kernel.StepAct) error{kernel.ApproveStep: decideApproval, kernel.RejectStep: decideApproval},
-		Stages: []kernel.Stage{{Rank: kernel.RankWaits, Name: "waits", Locks: []string{"step_waits"}, Save: waitSlot.Save((*newWaits).save)}},
+		Decide: map[kernel.ActKind]func(*kernel.Unit, kernel.Work, kernel.StepAct) error{
+			kernel.ApproveStep: decideApproval, kernel.RejectStep: decideApproval},
+		Stages: []kernel.Stage{{Rank: kernel.RankWaits, Name: "waits", Locks: []string{"step_waits"},
+			Save: waitSlot.Save((*newWaits).save)}},
 		After: []kernel.FollowUp{{Rank: kernel.AfterWaits, Name: "waits", Do: waitSlot.After(func(nw *newWaits) {
 			if nw.awaitsSignal() && !nw.u.E.ByHand {
 				Of(nw.u.E).handOvers.Post(struct{}{})
@@ -44,7 +46,9 @@ type newWaits struct {
 	of map[task.ID]*task.StepWait
 }
 
-var waitSlot = kernel.NewSlot(func(u *kernel.Unit) *newWaits { return &newWaits{u: u, of: map[task.ID]*task.StepWait{}} })
+var waitSlot = kernel.NewSlot(func(u *kernel.Unit) *newWaits {
+	return &newWaits{u: u, of: map[task.ID]*task.StepWait{}}
+})
 
 func beginWait(c kernel.Control, w kernel.Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait

@@ -40,8 +40,8 @@ const (
 
 // The engine sets clock, since and kindOf before the first transaction.
 func newMeter(next Observer) *meter {
-	return &meter{next: next, DepthMoved: func(int) {}, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{},
-		routes: map[int64]*rate.Window{},
+	return &meter{next: next, DepthMoved: func(int) {},
+		kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{}, routes: map[int64]*rate.Window{},
 		probes: rate.NewWindow(time.Minute, 60)}
 }
 

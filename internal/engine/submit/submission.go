@@ -255,10 +255,12 @@ func (e *Room) checkFields(in *Submission, at string) []task.Problem {
 		field, value string
 		limit        int
 	}{
-		{"name", in.Name, kernel.MaxName}, {"task_type", in.TaskType, kernel.MaxName}, {"namespace", in.Namespace, kernel.MaxName},
+		{"name", in.Name, kernel.MaxName}, {"task_type", in.TaskType, kernel.MaxName},
+		{"namespace", in.Namespace, kernel.MaxName},
 		{"version", in.Version, kernel.MaxName}, {"idempotency_key", in.IdempotencyKey, kernel.MaxName},
 		{"ordering_key", in.Meta.OrderingKey, kernel.MaxName},
-		{"correlation_id", in.CorrelationID, kernel.MaxName}, {"parent_correlation_id", in.Meta.ParentCorrelationID, kernel.MaxName},
+		{"correlation_id", in.CorrelationID, kernel.MaxName},
+		{"parent_correlation_id", in.Meta.ParentCorrelationID, kernel.MaxName},
 		{"initiator", in.Meta.Initiator, kernel.MaxName}, {"source_system", in.Meta.SourceSystem, kernel.MaxName},
 		{"priority", in.Priority, kernel.MaxName}, {"reason", in.Meta.Reason, kernel.MaxText},
 	}
