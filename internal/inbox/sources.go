@@ -287,7 +287,12 @@ func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*Sourc
 	if err != nil || s.Driver == HTTP {
 		return st, err
 	}
-	switch exists, err := in.opts.Carriers[s.Driver].Exists(ctx, s, s.Queue); {
+	carrier := in.opts.Carriers[s.Driver]
+	if carrier == nil {
+		st.State, st.Error = "lost", "this server has no driver "+quoted(s.Driver)
+		return st, nil
+	}
+	switch exists, err := carrier.Exists(ctx, s, s.Queue); {
 	case err != nil:
 		st.State, st.Error = "lost", err.Error()
 	case !exists:

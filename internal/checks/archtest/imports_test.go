@@ -65,7 +65,7 @@ var homes = map[string][]string{
 		"internal/api/httpapi/inbox",
 		"internal/api/httpapi/stepworker", "internal/api/httpapi/taskworker", "internal/api/httpapi/workers",
 		"internal/api/strictjson"},
-	"github.com/aws/aws-sdk-go-v2": {"internal/store/blobstore"},
+	"github.com/aws/aws-sdk-go-v2": {"internal/store/blobstore/s3"},
 	"github.com/expr-lang/expr":    {"internal/model/expr", "internal/model/rule"},
 	"github.com/goccy/go-yaml":     {"internal/kit/document"},
 	"github.com/google/go-cmp":     {"internal/testkit/dispatchtest", "internal/testkit/storetest"},
