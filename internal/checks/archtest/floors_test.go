@@ -60,7 +60,7 @@ var floors = []floor{
 	{"internal/cli", append([]string{"internal/kit", "internal/model", "internal/host", "internal/api/queueapi",
 		"internal/store/migration", "docs", "embedded", "rabbitmq", "remote"}, values...), []string{"internal/cli/demo"},
 		"a command speaks to a Backend; only what looks after a database, or describes a template, works without one"},
-	{"internal/testkit", []string{"internal", ".", "deadletters/model", "waits", "worker"}, anyRoom,
+	{"internal/testkit", []string{"internal", ".", "deadletters/model", "embedded/postgres", "waits", "worker"}, anyRoom,
 		"it is for tests only"},
 	{"internal/checks", nil, nil, "it looks at the tree from outside"},
 
@@ -88,6 +88,8 @@ var floors = []floor{
 	{"embedded", []string{".", "blob", "operate", "internal/host", "internal/store/migration"}, nil,
 		"it is the public door of the engine in a process, and has no rule of its own"},
 	{"embedded/kafka", []string{"internal/broker/driver", "internal/broker/kafka"}, nil, asDriver},
+	{"embedded/postgres", []string{".", "internal/engine", "internal/host/node", "internal/store"}, nil,
+		"its import links one driver, and it submits in a transaction of the caller"},
 	{"embedded/rabbitmq", []string{"internal/broker/dispatch", "internal/broker/driver", "internal/broker/rabbitmq"},
 		nil, asDriver},
 	{"embedded/redis", []string{"internal/broker/dispatch", "internal/broker/driver", "internal/broker/redis"},

@@ -66,6 +66,7 @@ func TestConsumersAreLight(t *testing.T) {
 // drivers are the client libraries that an import links into a program with the embedded engine, by its package.
 var drivers = map[string][]string{
 	"embedded/kafka":    {"github.com/twmb/franz-go", "github.com/pierrec/lz4", "github.com/klauspost/compress"},
+	"embedded/postgres": {"github.com/jackc/pgx/v5"},
 	"embedded/rabbitmq": {"github.com/rabbitmq/amqp091-go"},
 	"embedded/redis":    {"github.com/redis/rueidis"},
 	"embedded/s3":       {"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},

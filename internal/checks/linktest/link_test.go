@@ -44,10 +44,14 @@ func TestMissingDrivers(t *testing.T) {
 // The options and the DSN are no text of the configuration; opening refuses them.
 func TestMissingDriversOfOptions(t *testing.T) {
 	t.Parallel()
-	_, err := embedded.Open(t.Context(), "memory:", &embedded.Options{Dispatch: "redis://b:2"})
-	const want = `the driver redis: add import _ "github.com/taskerhq/tasker/embedded/redis"`
-	if tasker.ErrorCode(err) != tasker.CodeInvalid || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v; want %s", err, want)
+	for _, c := range []struct{ dsn, dispatch, want string }{
+		{"memory:", "redis://b:2", `the driver redis: add import _ "github.com/taskerhq/tasker/embedded/redis"`},
+		{"postgres://b/a", "", `the driver postgres: add import _ "github.com/taskerhq/tasker/embedded/postgres"`},
+	} {
+		_, err := embedded.Open(t.Context(), c.dsn, &embedded.Options{Dispatch: c.dispatch})
+		if tasker.ErrorCode(err) != tasker.CodeInvalid || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %s", err, c.want)
+		}
 	}
 }
 
@@ -81,5 +85,10 @@ func TestSourceOfAnotherProgram(t *testing.T) {
 	s, err := deadletters.Of(client).TestSource(t.Context(), "", "events")
 	if err != nil || s.State != "lost" || !strings.Contains(s.Error, `no driver "kafka"`) {
 		t.Errorf("%+v %v", s, err)
+	}
+	_, err = deadletters.Of(client).SaveSource(t.Context(), deadletters.SourceRequest{
+		Source: deadletters.Source{Name: "more", Driver: "kafka", URL: "kafka://localhost", Queue: "dead"}})
+	if tasker.ErrorCode(err) != tasker.CodeInvalid || !strings.Contains(err.Error(), `embedded/kafka"`) {
+		t.Error("a source without its driver was saved:", err)
 	}
 }

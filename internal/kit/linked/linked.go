@@ -12,7 +12,7 @@ import (
 )
 
 // public are the packages that link drivers for programs with the embedded engine, below embedded, by driver.
-var public = map[string]string{"kafka": "kafka", "rabbitmq": "rabbitmq", "redis": "redis",
+var public = map[string]string{"kafka": "kafka", "postgres": "postgres", "rabbitmq": "rabbitmq", "redis": "redis",
 	"redis-list": "redis", "redis-stream": "redis", "s3": "s3"}
 
 // Import returns the path of the package that links a driver; "" for an unknown name.
