@@ -18,7 +18,7 @@ type TaskOption func(*TaskRequest)
 // NewTask returns the request for one run of the template called name, in its last registered version, with the JSON
 // of input as the task's context. A nil input means no context; a json.RawMessage is used unchanged.
 //
-// NewTask stores nothing and never fails: Client.Submit, Client.SubmitTasks and embedded.SubmitTx check the request.
+// NewTask stores nothing and never fails: Client.Submit, Client.SubmitTasks and postgres.SubmitTx check the request.
 // An input that has no JSON form sets TaskRequest.Err, which they return as CodeInvalid.
 func NewTask(name string, input any, opts ...TaskOption) TaskRequest {
 	return newRequest(TaskRequest{Name: name}, input, opts)
@@ -119,7 +119,7 @@ func WithMaxRetries(n int) TaskOption { return func(t *TaskRequest) { t.MaxRetri
 
 // Submit stores one task durably and returns its receipt; Wait and Result wait for its end. Concurrent calls share a
 // transaction. For tasks that belong together use SubmitTasks, and in a transaction of your own database
-// embedded.SubmitTx.
+// postgres.SubmitTx of package embedded/postgres.
 //
 // Receipt.Created is false if the task existed already, under the idempotency key or the unique key. A call without
 // an answer (CodeUnavailable) may have taken effect: repeat it with the same idempotency key. Other errors are those

@@ -5,12 +5,14 @@
 // cases, the operators' API of package operate. What is missing is what only a server has: the
 // HTTP API, the dashboard, metrics and API keys.
 //
-// Open also takes the DSN of a PostgreSQL. The process is then a node of a cluster, with the same rights as a
-// server. SubmitTx, SubmitConn and SubmitSQLite submit tasks in a transaction with the caller's own rows.
+// A program that imports this package contains SQLite. The import of a package below it links what else it uses:
+// PostgreSQL, a broker, a store of large results. See docs/guides/sdk.md.
 //
-// A program that imports this package contains the database drivers; package tasker does not.
+// With embedded/postgres, Open also takes the DSN of a PostgreSQL. The process is then a node of a cluster, with the
+// same rights as a server. SubmitSQLite, and SubmitTx and SubmitConn of embedded/postgres, submit tasks in a
+// transaction with the caller's own rows.
 //
-// Start with Open in embedded.go; options.go has the configuration, submit_*.go the transactions.
+// Start with Open in embedded.go; options.go has the configuration, submit_sqlite.go the transactions.
 // internal/host/node assembles the engine, and internal/api/local translates.
 package embedded
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	_ "github.com/taskerhq/tasker/embedded/rabbitmq"
+	_ "github.com/taskerhq/tasker/embedded/redis"
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
+	"github.com/taskerhq/tasker/embedded/postgres"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
@@ -97,7 +98,7 @@ func onPostgres(ctx context.Context, client *tasker.Client, dsn string) (*submit
 			if _, err := tx.ExecContext(ctx, `INSERT INTO `+table+` VALUES (1)`); err != nil {
 				return nil, err
 			}
-			receipts, err := embedded.SubmitConn(ctx, conn, client, tasks...)
+			receipts, err := postgres.SubmitConn(ctx, conn, client, tasks...)
 			if err == nil {
 				err = before()
 			}
@@ -202,7 +203,7 @@ func TestSubmitSQLiteMisused(t *testing.T) {
 	if _, err := embedded.SubmitSQLite(t.Context(), remote, nil, ship); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("the client of a server: %v", err)
 	}
-	if _, err := embedded.SubmitConn(t.Context(), nil, remote, ship); tasker.ErrorCode(err) != tasker.CodeInvalid {
+	if _, err := postgres.SubmitConn(t.Context(), nil, remote, ship); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("the client of a server: %v", err)
 	}
 }

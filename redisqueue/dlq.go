@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/taskerhq/tasker/internal/broker/redislist"
+	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
 // ErrNoEntry means: an entry is no longer in the list of dead letters; it was moved or removed.
@@ -115,7 +116,7 @@ func parseEntry(raw []byte) (JobFailure, error) {
 		return f, err
 	}
 	if moved.Encoding == "" && moved.Data[0] == '"' {
-		moved.Encoding = encodingText
+		moved.Encoding = failure.JobText
 	}
 	f = JobFailure{Error: overflowReason, ErrorType: overflowReason, Queue: moved.Queue}
 	f.Job, err = parseJob(moved.Data, moved.Encoding)

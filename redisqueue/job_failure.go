@@ -1,30 +1,23 @@
 package redisqueue
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
 // Limits of the texts of a JobFailure, in bytes, with the mark of a cut.
 const (
-	MaxError        = 8 << 10
-	MaxErrorType    = 255
-	MaxStackTrace   = 4096
-	MaxResponseBody = 2048
+	MaxError        = failure.MaxJobError
+	MaxErrorType    = failure.MaxJobErrorType
+	MaxStackTrace   = failure.MaxJobStackTrace
+	MaxResponseBody = failure.MaxJobResponseBody
 )
-
-// maxDelays bounds the delays of a JobFailure: the last ones are kept.
-const maxDelays = 100
 
 // JobFailure is a dead letter: a job and why it failed. Its JSON has the member named in each field's comment, and null
 // for unknown values.
@@ -58,103 +51,12 @@ type JobFailure struct {
 	Context json.RawMessage
 }
 
-// timeLayout is that of Python's datetime.isoformat with microseconds.
-const timeLayout = "2006-01-02T15:04:05.000000"
-
 // MarshalJSON returns Encode. json.Marshal then changes white space and escapes of Job; Encode alone keeps its bytes.
 func (f JobFailure) MarshalJSON() ([]byte, error) { return f.Encode(), nil }
 
 // Encode returns the letter as JSON. It cuts and marks long texts, and never fails, whatever a job contains; a Context
 // that is no JSON object is left out.
-func (f JobFailure) Encode() []byte {
-	b := make([]byte, 0, len(f.Job)+len(f.Error)+len(f.StackTrace)+512)
-	b = append(b, `{"original_job":`...)
-	b, encoding := appendJob(b, f.Job)
-	b = appendText(append(b, `,"error":`...), failure.Cut(f.Error, MaxError))
-	b = strconv.AppendInt(append(b, `,"attempt_count":`...), int64(f.Attempts), 10)
-	b = appendTime(append(b, `,"first_failed_at":`...), f.FirstFailedAt)
-	b = appendTime(append(b, `,"last_failed_at":`...), f.LastFailedAt)
-	b = appendText(append(b, `,"queue_name":`...), f.Queue)
-	b = appendOptional(append(b, `,"error_type":`...), failure.Cut(f.ErrorType, MaxErrorType))
-	b = appendOptional(append(b, `,"stack_trace":`...), failure.Cut(f.StackTrace, MaxStackTrace))
-	b = append(b, `,"http_status":`...)
-	if f.HTTPStatus == 0 {
-		b = append(b, "null"...)
-	} else {
-		b = strconv.AppendInt(b, int64(f.HTTPStatus), 10)
-	}
-	b = appendOptional(append(b, `,"response_body":`...), failure.Cut(f.ResponseBody, MaxResponseBody))
-	b = appendDelays(append(b, `,"retry_delays":`...), f.RetryDelays)
-	b = append(b, `,"context":`...)
-	if isObject(f.Context) {
-		b = append(b, f.Context...)
-	} else {
-		b = append(b, "null"...)
-	}
-	if encoding != "" {
-		b = appendText(append(b, `,"original_job_encoding":`...), encoding)
-	}
-	return append(b, '}')
-}
-
-// appendJob appends a job as a JSON value, and returns its encoding, "" for JSON. The word null is text: readers take a
-// null for a missing job.
-func appendJob(b, job []byte) ([]byte, string) {
-	switch {
-	case json.Valid(job) && utf8.Valid(job) && strings.TrimSpace(string(job)) != "null":
-		return append(b, job...), ""
-	case utf8.Valid(job):
-		return appendText(b, string(job)), encodingText
-	}
-	return appendText(b, base64.StdEncoding.EncodeToString(job)), encodingBase64
-}
-
-const (
-	encodingText   = "text"
-	encodingBase64 = "base64"
-)
-
-func appendText(b []byte, s string) []byte {
-	quoted, err := json.Marshal(s)
-	if err != nil { // a string can always be written
-		return append(b, `""`...)
-	}
-	return append(b, quoted...)
-}
-
-func appendOptional(b []byte, s string) []byte {
-	if s == "" {
-		return append(b, "null"...)
-	}
-	return appendText(b, s)
-}
-
-func appendTime(b []byte, t time.Time) []byte {
-	return append(t.UTC().AppendFormat(append(b, '"'), timeLayout), '"')
-}
-
-// appendDelays appends delays as seconds, with a point in each like Python's floats.
-func appendDelays(b []byte, delays []time.Duration) []byte {
-	if delays == nil {
-		return append(b, "null"...)
-	}
-	b = append(b, '[')
-	for i, d := range delays[max(0, len(delays)-maxDelays):] {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		at := len(b)
-		b = strconv.AppendFloat(b, d.Seconds(), 'f', -1, 64)
-		if bytes.IndexByte(b[at:], '.') < 0 {
-			b = append(b, ".0"...)
-		}
-	}
-	return append(b, ']')
-}
-
-func isObject(raw json.RawMessage) bool {
-	return json.Valid(raw) && strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{")
-}
+func (f JobFailure) Encode() []byte { return failure.Job(f).Encode() }
 
 // ParseJobFailure reads a dead letter. Missing or null members leave their fields empty, and unknown ones are ignored:
 // other programs write letters too. Only original_job, error and queue_name are required.
@@ -186,7 +88,7 @@ func ParseJobFailure(b []byte) (JobFailure, error) {
 	if f.Job, err = parseJob(in.Job, in.Encoding); err != nil {
 		return JobFailure{}, err
 	}
-	if isObject(in.Context) {
+	if failure.IsObject(in.Context) {
 		f.Context = in.Context
 	}
 	if f.FirstFailedAt, err = parseTime(in.First); err != nil {
@@ -213,9 +115,9 @@ func parseJob(raw json.RawMessage, encoding string) ([]byte, error) {
 		return nil, fmt.Errorf("read a dead letter: original_job: %w", err)
 	}
 	switch encoding {
-	case encodingText:
+	case failure.JobText:
 		return []byte(text), nil
-	case encodingBase64:
+	case failure.JobBase64:
 		job, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
 			return nil, fmt.Errorf("read a dead letter: original_job: %w", err)
@@ -225,7 +127,7 @@ func parseJob(raw json.RawMessage, encoding string) ([]byte, error) {
 	return nil, fmt.Errorf("read a dead letter: original_job_encoding must be text or base64, not %.40q", encoding)
 }
 
-// parseTime reads appendTime's format, and times with a zone or without a fraction; "" is the zero time.
+// parseTime reads the format of Encode, and times with a zone or without a fraction; "" is the zero time.
 func parseTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

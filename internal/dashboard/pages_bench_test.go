@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	_ "github.com/taskerhq/tasker/embedded/postgres"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/testkit/browsertest"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"

@@ -16,19 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// FailedJob is a message that became a task, and why the task failed, in the words of the format job_failure.
-type FailedJob struct {
-	Job                          []byte
-	Queue                        string
-	Error, ErrorType, StackTrace string
-	Attempts                     int
-	FirstFailedAt, LastFailedAt  time.Time
-	HTTPStatus                   int
-	ResponseBody                 string
-	RetryDelays                  []time.Duration
-	Context                      json.RawMessage
-}
-
 const (
 	writeBatch                = 200
 	writePause, maxWritePause = time.Second, 10 * time.Minute
@@ -135,7 +122,7 @@ func (in *Inbox) failureWrite(ctx context.Context, s deadletter.Send) (*failureW
 	if err != nil { // an edit made the context something else: that is the job now
 		payload = t.Context
 	}
-	w.source, w.job = source, in.opts.FailedJob(failedJob(t, steps, records.Attempts, payload, s.At))
+	w.source, w.job = source, failedJob(t, steps, records.Attempts, payload, s.At).Encode()
 	return w, nil
 }
 
@@ -218,8 +205,10 @@ func (in *Inbox) recordFailures(ctx context.Context, t turn, outcomes []outcome)
 	})
 }
 
-func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payload []byte, at task.Instant) *FailedJob {
-	j := &FailedJob{Job: payload, Queue: t.Meta.Intake.Queue, Error: "the task failed without a failed attempt",
+// failedJob is a message that became a task, and why the task failed.
+func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payload []byte, at task.Instant,
+) *failure.Job {
+	j := &failure.Job{Job: payload, Queue: t.Meta.Intake.Queue, Error: "the task failed without a failed attempt",
 		FirstFailedAt: at.Time(), LastFailedAt: at.Time()}
 	context := map[string]any{"task_uuid": t.ID.String()}
 	failed := map[task.ID]bool{}

@@ -38,7 +38,6 @@ type Options struct {
 	Webhooks  Webhooks
 	// IntakeBatch bounds the messages that become tasks in one transaction. Defaults to 1.
 	IntakeBatch int
-	FailedJob   func(*FailedJob) []byte
 	// Intaken receives the result of each batch that became tasks.
 	Intaken func(namespace, source string, of Intaken)
 	// Gone receives losses: messages that a broker deleted before they were read.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -85,8 +86,12 @@ func (in *Inbox) brokerFaults(s *deadletter.Source) (f faults) {
 		return f
 	}
 	const unknown = "is not known to this server: it must be one of "
-	f.when(in.opts.Carriers[s.Driver] == nil, "/driver",
-		unknown+strings.Join(slices.Sorted(maps.Keys(in.opts.Carriers)), ", "))
+	if err := driver.Missing(s.Driver); in.opts.Carriers[s.Driver] == nil && err != nil {
+		f.when(true, "/driver", "cannot be read here: "+err.Error())
+	} else {
+		f.when(in.opts.Carriers[s.Driver] == nil, "/driver",
+			unknown+strings.Join(slices.Sorted(maps.Keys(in.opts.Carriers)), ", "))
+	}
 	f.when(s.Format != "" && !slices.Contains(in.opts.Formats, s.Format), "/format",
 		unknown+strings.Join(in.opts.Formats, ", "))
 	return f
@@ -287,7 +292,12 @@ func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*Sourc
 	if err != nil || s.Driver == HTTP {
 		return st, err
 	}
-	switch exists, err := in.opts.Carriers[s.Driver].Exists(ctx, s, s.Queue); {
+	carrier := in.opts.Carriers[s.Driver]
+	if carrier == nil {
+		st.State, st.Error = "lost", "this server has no driver "+quoted(s.Driver)
+		return st, nil
+	}
+	switch exists, err := carrier.Exists(ctx, s, s.Queue); {
 	case err != nil:
 		st.State, st.Error = "lost", err.Error()
 	case !exists:

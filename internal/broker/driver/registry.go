@@ -7,10 +7,24 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/kit/linked"
 )
 
 // OpenFunc connects to the broker of a URL.
 type OpenFunc func(ctx context.Context, url string) (Driver, error)
+
+var drivers linked.Set[OpenFunc]
+
+// Register adds a driver to those that the program links. Only functions init of packages below
+// embedded call it.
+func Register(name string, open OpenFunc) { drivers.Register(name, open) }
+
+// Linked returns the drivers that the program links.
+func Linked() Registry { return drivers.All() }
+
+// Missing returns the error of a driver that the program could link and does not; nil for any other name.
+func Missing(name string) error { return drivers.Missing(name) }
 
 // Registry maps names of drivers to their open functions.
 type Registry map[string]OpenFunc

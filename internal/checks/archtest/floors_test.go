@@ -40,14 +40,15 @@ var floors = []floor{
 	{"internal/engine/figures", roomOn("engine/check", "engine/feed", "engine/cases", "engine/submit"), nil, asRoomOf},
 	{"internal/engine/office", roomOn(), nil, asRoomOf},
 	{"internal/broker", []string{"internal/kit", "internal/model"},
-		[]string{"internal/broker/amqp", "internal/broker/brokerurl", "internal/broker/driver", "internal/broker/kafkaurl",
-			"internal/broker/redislist", "internal/broker/redisurl"},
+		[]string{"internal/broker/amqp", "internal/broker/brokerurl", "internal/broker/dispatch", "internal/broker/driver",
+			"internal/broker/kafkaurl", "internal/broker/redislist", "internal/broker/redisurl"},
 		"a driver knows the seam and its client library, and no other driver"},
 	{"internal/inbox", []string{"internal/kit", "internal/model", "internal/engine", "internal/broker",
 		"deadletters/model"}, []string{"internal/inbox"},
 		"it decides about letters with the domain and stores through its roles; it knows no SQL and no HTTP"},
 	{"internal/store", []string{"internal/kit", "internal/model", "internal/engine", "internal/inbox", "blob",
-		"deadletters/model"}, []string{"internal/store", "internal/store/migration", "internal/store/nesting"},
+		"deadletters/model"}, []string{"internal/store", "internal/store/blobstore", "internal/store/migration",
+		"internal/store/nesting"},
 		"a store fulfils the roles that others declare, and knows no other store"},
 	{"internal/api", append([]string{"internal/kit", "internal/model", "internal/engine", "internal/inbox",
 		"deadletters/model"}, values...),
@@ -62,14 +63,14 @@ var floors = []floor{
 			"internal/dashboard/page"},
 		"a page is a client of the public API, and knows neither the engine nor another family of pages"},
 	{"internal/host", append([]string{"internal/kit", "internal/model", "internal/engine", "internal/broker",
-		"internal/inbox", "internal/store", "internal/api", "internal/dashboard", "blob", "deadletters/model",
-		"redisqueue"}, ".", "deadletters", "operate", "schedules", "worker"),
+		"internal/inbox", "internal/store", "internal/api", "internal/dashboard", "blob", "deadletters/model"},
+		".", "deadletters", "operate", "schedules", "worker"),
 		[]string{"internal/host/config", "internal/host/upkeep"},
 		"it wires what the floors below offer, and is the only one that picks a store and a broker"},
 	{"internal/cli", append([]string{"internal/kit", "internal/model", "internal/host", "internal/api/queueapi",
 		"internal/store/migration", "docs", "embedded", "rabbitmq", "remote"}, values...), []string{"internal/cli/demo"},
 		"a command speaks to a Backend; only what looks after a database, or describes a template, works without one"},
-	{"internal/testkit", []string{"internal", ".", "deadletters/model", "waits", "worker"}, anyRoom,
+	{"internal/testkit", []string{"internal", ".", "deadletters/model", "embedded/postgres", "waits", "worker"}, anyRoom,
 		"it is for tests only"},
 	{"internal/checks", nil, nil, "it looks at the tree from outside"},
 
@@ -96,6 +97,14 @@ var floors = []floor{
 		"internal/broker/redislist"}, nil, "applications that know no Tasker import it: a client of Redis, and no engine"},
 	{"embedded", []string{".", "blob", "operate", "internal/host", "internal/store/migration"}, nil,
 		"it is the public door of the engine in a process, and has no rule of its own"},
+	{"embedded/kafka", []string{"internal/broker/driver", "internal/broker/kafka"}, nil, asDriver},
+	{"embedded/postgres", []string{".", "internal/engine", "internal/host/node", "internal/store"}, nil,
+		"its import links one driver, and it submits in a transaction of the caller"},
+	{"embedded/rabbitmq", []string{"internal/broker/dispatch", "internal/broker/driver", "internal/broker/rabbitmq"},
+		nil, asDriver},
+	{"embedded/redis", []string{"internal/broker/dispatch", "internal/broker/driver", "internal/broker/redis"},
+		nil, asDriver},
+	{"embedded/s3", []string{"internal/store/blobstore"}, nil, asDriver},
 	{"examples", []string{".", "remote", "worker"}, nil, "an application has the public API only"},
 	{"docs", nil, nil, "it holds the pages, and knows nothing of them"},
 	{"cmd/tasker", []string{"internal/cli"}, nil, "main only hands the process over"},
@@ -115,6 +124,8 @@ func roomOn(more ...string) []string {
 // anyRoom makes all packages of a floor joints; Go forbids cycles.
 var anyRoom = []string{""}
 
+const asDriver = "its import links one driver, and adds nothing"
+
 const asRoot = "the public API of a noun is as light as the root package"
 
 // exceptions are justified imports against a floor's rule.
@@ -122,6 +133,8 @@ var exceptions = map[string]struct {
 	may []string
 	why string
 }{
+	"internal/broker/dispatch": {[]string{"internal/engine", "worker/protocol"},
+		"its drivers fulfil a role of the engine"},
 	"internal/broker/dispatch/redis": {[]string{"internal/engine"}, "a dispatcher fulfils a role of the engine"},
 	"internal/broker/dispatch/rabbitmq": {[]string{".", "worker/protocol", "internal/broker/rabbitmq"},
 		"it sends steps to workers in the words of the public protocol, with the driver's confirmed sender"},

@@ -65,7 +65,7 @@ var homes = map[string][]string{
 		"internal/api/httpapi/inbox",
 		"internal/api/httpapi/stepworker", "internal/api/httpapi/taskworker", "internal/api/httpapi/workers",
 		"internal/api/strictjson"},
-	"github.com/aws/aws-sdk-go-v2": {"internal/store/blobstore"},
+	"github.com/aws/aws-sdk-go-v2": {"internal/store/blobstore/s3"},
 	"github.com/expr-lang/expr":    {"internal/model/expr", "internal/model/rule"},
 	"github.com/goccy/go-yaml":     {"internal/kit/document"},
 	"github.com/google/go-cmp":     {"internal/testkit/dispatchtest", "internal/testkit/storetest"},
@@ -84,8 +84,8 @@ var homes = map[string][]string{
 		"internal/host/node", "internal/kit/query", "internal/api/queueapi", "internal/cli/script",
 		"internal/api/strictjson",
 		"operate", "rabbitmq", "remote", "tasktest", "worker", "worker/protocol"},
-	// embedded and node: SubmitTx is given a transaction of pgx
-	"github.com/jackc/pgx/v5": {"embedded", "internal/cli/bench", "internal/host/doctor", "internal/host/node",
+	// embedded/postgres: SubmitTx is given a transaction of pgx
+	"github.com/jackc/pgx/v5": {"embedded/postgres", "internal/cli/bench", "internal/host/doctor",
 		"internal/testkit/pgtest", "internal/testkit/postgrestest", "internal/store/postgres", "internal/cli/transfer"},
 	"github.com/netresearch/go-cron": {"internal/model/cron"},
 	"github.com/pressly/goose/v3":    {"internal/store/migration"},

@@ -63,6 +63,44 @@ func TestConsumersAreLight(t *testing.T) {
 	}
 }
 
+// drivers are the client libraries that an import links into a program with the embedded engine, by its package.
+var drivers = map[string][]string{
+	"embedded/kafka":    {"github.com/twmb/franz-go", "github.com/pierrec/lz4", "github.com/klauspost/compress"},
+	"embedded/postgres": {"github.com/jackc/pgx/v5"},
+	"embedded/rabbitmq": {"github.com/rabbitmq/amqp091-go"},
+	"embedded/redis":    {"github.com/redis/rueidis"},
+	"embedded/s3":       {"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+}
+
+// TestEmbeddedLinksNoDrivers: an application with the embedded engine carries the drivers that it imports; a server
+// carries them all.
+func TestEmbeddedLinksNoDrivers(t *testing.T) {
+	t.Parallel()
+	has := func(name, library string) bool {
+		return slices.ContainsFunc(find(t, name).Deps, func(path string) bool {
+			return path == library || strings.HasPrefix(path, library+"/")
+		})
+	}
+	if len(find(t, "embedded").Deps) == 0 {
+		t.Fatal("embedded has no dependencies; the rule would hold of nothing")
+	}
+	for name, libraries := range drivers {
+		for _, library := range libraries {
+			if has("embedded", library) {
+				t.Errorf("embedded brings %s along: %s links it", library, name)
+			}
+			if !has(name, library) || !has("cmd/tasker", library) {
+				t.Errorf("%s, or the server, does not link %s any more: change the rule", name, library)
+			}
+		}
+		for other, theirs := range drivers {
+			if other != name && has(name, theirs[0]) {
+				t.Errorf("%s brings %s along: %s links it", name, theirs[0], other)
+			}
+		}
+	}
+}
+
 // TestRabbitMQIsLight: a worker that gets its steps over RabbitMQ carries its client, and no more than another worker.
 func TestRabbitMQIsLight(t *testing.T) {
 	t.Parallel()

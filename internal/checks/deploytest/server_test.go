@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	_ "github.com/taskerhq/tasker/embedded/postgres"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 	"github.com/taskerhq/tasker/internal/api/web"

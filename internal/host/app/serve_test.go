@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/taskerhq/tasker/embedded/kafka"
+	_ "github.com/taskerhq/tasker/embedded/redis"
+
 	"go.uber.org/goleak"
 
 	"github.com/taskerhq/tasker/internal/host/app"

@@ -3,13 +3,15 @@ package config
 import (
 	"fmt"
 	"net/url"
+
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
 )
 
 // DispatchNative dispatches ready steps through the database alone.
 const DispatchNative = "native"
 
 // CheckDispatch returns the problem of a Dispatch setting, without its password, or nil. It checks the form up to
-// the host; opening the dispatcher checks the rest.
+// the host, and whether the program links the driver; opening the dispatcher checks the rest.
 func CheckDispatch(text string) error {
 	if text == DispatchNative {
 		return nil
@@ -21,5 +23,5 @@ func CheckDispatch(text string) error {
 	case u.Host == "":
 		return fmt.Errorf("names no host: redis://[USER:PASSWORD@]HOST:PORT[/NUMBER]")
 	}
-	return nil
+	return dispatch.Queues.Missing(dispatch.Redis)
 }

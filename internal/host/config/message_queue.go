@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -125,5 +126,5 @@ func checkAMQP(text string) error {
 	if err != nil || u.Host == "" || u.Scheme != "amqp" && u.Scheme != "amqps" {
 		return fmt.Errorf("must look like amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps:// with TLS")
 	}
-	return nil
+	return dispatch.Transports.Missing(dispatch.RabbitMQ)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	_ "github.com/taskerhq/tasker/embedded/rabbitmq"
 	"github.com/taskerhq/tasker/internal/host/config"
 	"github.com/taskerhq/tasker/internal/model/settings"
 )

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
@@ -78,7 +79,7 @@ func (c *Config) DeadLetterSources() []*deadletter.Source {
 	return out
 }
 
-// validateSources applies the rules of the domain and reports each problem at its line. The server checks the
+// validateSources applies the rules of the domain and reports each problem at its line. The server checks an unknown
 // driver at its start.
 func (l *loader) validateSources() {
 	first := map[deadletter.SourceKey]int{}
@@ -87,6 +88,9 @@ func (l *loader) validateSources() {
 		for _, p := range s.Validate() {
 			at := path + fieldPath(p.Location)
 			l.problem(l.place(at), at+" %s", p.Message)
+		}
+		if err := driver.Missing(s.Driver); err != nil {
+			l.problem(l.place(path+".driver"), "%s.driver: %v", path, err)
 		}
 		l.validatePolicies(path, s, l.cfg.Sources[i].Policies)
 		if of, twice := first[s.Key()]; twice {

@@ -4,6 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	_ "github.com/taskerhq/tasker/embedded/kafka"
+	_ "github.com/taskerhq/tasker/embedded/postgres"
+	_ "github.com/taskerhq/tasker/embedded/redis"
+	_ "github.com/taskerhq/tasker/embedded/s3"
 	"github.com/taskerhq/tasker/internal/host/config"
 	"github.com/taskerhq/tasker/internal/host/doctor"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"

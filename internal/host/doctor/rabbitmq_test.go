@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/taskerhq/tasker/embedded/rabbitmq"
+
 	"github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/internal/host/config"
 	"github.com/taskerhq/tasker/internal/host/doctor"

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/api/local"
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/engine/audit"
 	"github.com/taskerhq/tasker/internal/kit/chain"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/store/migration"
-	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
@@ -37,12 +36,7 @@ func OpenAuditTrail(ctx context.Context, dsn string) (*AuditTrail, error) {
 	return &AuditTrail{Chain: local.NewChain(trail), trail: trail, store: s}, nil
 }
 
-type auditDatabase interface {
-	engine.Database
-	audit.Database
-}
-
-func openDatabase(ctx context.Context, dsn string) (auditDatabase, error) {
+func openDatabase(ctx context.Context, dsn string) (store.Database, error) {
 	kind, what, err := locate(dsn)
 	if err != nil {
 		return nil, err
@@ -51,7 +45,7 @@ func openDatabase(ctx context.Context, dsn string) (auditDatabase, error) {
 	case inMemory:
 		return nil, task.Errorf(task.Invalid, "a store in memory ends with its process, and has no audit trail to open")
 	case onServer:
-		return postgres.Open(ctx, what, &postgres.Options{Migrate: migration.Never})
+		return openServer(ctx, what, store.ServerOptions{Migrate: migration.Never})
 	default:
 		return sqlite.Open(ctx, what, &sqlite.Options{Migrate: migration.Never})
 	}

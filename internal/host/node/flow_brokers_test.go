@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	_ "github.com/taskerhq/tasker/embedded/rabbitmq"
+	_ "github.com/taskerhq/tasker/embedded/redis"
 	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/settings"

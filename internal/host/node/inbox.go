@@ -10,10 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/local"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
-	"github.com/taskerhq/tasker/internal/broker/kafka"
 	"github.com/taskerhq/tasker/internal/broker/post"
-	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
-	"github.com/taskerhq/tasker/internal/broker/redis"
 	"github.com/taskerhq/tasker/internal/broker/webhook"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/host/upkeep"
@@ -47,8 +44,8 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 		return nil, nil, nil
 	}
 	limits := e.Config().Limits
-	drivers := driver.Registry{inbox.HTTP: post.Dial, "redis-list": redis.OpenLists, "redis-stream": redis.OpenStreams,
-		"rabbitmq": rabbitmq.Open, "kafka": kafka.Open}
+	drivers := driver.Registry{inbox.HTTP: post.Dial}
+	maps.Copy(drivers, driver.Linked())
 	maps.Copy(drivers, opts.Drivers)
 	carriers := map[string]inbox.Carrier{}
 	var closers []io.Closer
@@ -57,20 +54,21 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 		carriers[name], closers = c, append(closers, c)
 	}
 	maps.Copy(carriers, opts.Carriers)
+	sends := (&links{sources: db.Inbox(), carriers: carriers, missing: driver.Missing, log: opts.Logger}).sends
 	sender := webhook.NewSender()
 	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Formats: format.Names(), Ruler: ruler,
 		DefaultPolicy: opts.DefaultPolicy, ReadBatch: opts.ReadBatch,
 		Webhooks:    webhooks(b, opts.Webhooks, sender),
 		LetterBytes: limits.LetterBytes, PageItems: limits.PageItems, IntakeBatch: intakeBatch(e.Config()),
-		FailedJob: encodeFailedJob, Intaken: opts.Intaken, Gone: opts.Gone,
+		Intaken: opts.Intaken, Gone: opts.Gone,
 		Observer: opts.Letters})
 	loops := []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage, Polite: true},
-		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
-		{Name: "inbox_replays", Every: redriveEvery, Once: in.AdvanceReplays},
-		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},
+		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance, Able: sends},
+		{Name: "inbox_replays", Every: redriveEvery, Once: in.AdvanceReplays, Able: sends},
+		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue, Able: sends},
 		{Name: "inbox_moves", Every: movesEvery, Once: in.AdvanceMoves},
-		{Name: "inbox_intake_failures", Every: dueEvery, Once: in.WriteFailures},
+		{Name: "inbox_intake_failures", Every: dueEvery, Once: in.WriteFailures, Able: sends},
 		{Name: "inbox_tidy", Every: tidyEvery, Once: in.Tidy, Polite: true},
 	}
 	if len(opts.Webhooks) > 0 {

@@ -1,17 +1,8 @@
 package node
 
 import (
-	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/settings"
-	"github.com/taskerhq/tasker/redisqueue"
 )
-
-// encodeFailedJob writes the format of package redisqueue.
-func encodeFailedJob(j *inbox.FailedJob) []byte {
-	return redisqueue.JobFailure{Job: j.Job, Error: j.Error, Attempts: j.Attempts, FirstFailedAt: j.FirstFailedAt,
-		LastFailedAt: j.LastFailedAt, Queue: j.Queue, ErrorType: j.ErrorType, StackTrace: j.StackTrace,
-		HTTPStatus: j.HTTPStatus, ResponseBody: j.ResponseBody, RetryDelays: j.RetryDelays, Context: j.Context}.Encode()
-}
 
 const maxIntakeBatch = 500
 

@@ -17,8 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/dlqapi"
 	"github.com/taskerhq/tasker/internal/api/letters"
 	"github.com/taskerhq/tasker/internal/api/local"
-	"github.com/taskerhq/tasker/internal/broker/dispatch/rabbitmq"
-	"github.com/taskerhq/tasker/internal/broker/dispatch/redis"
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/webhook"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -84,7 +83,7 @@ type Node struct {
 	engine     *engine.Engine
 	store      engine.Store
 	dispatcher engine.Dispatcher    // nil: the store is the queue
-	rabbit     *rabbitmq.Dispatcher // nil: no worker has the transport amqp
+	rabbit     dispatch.Transport   // nil: no worker has the transport amqp
 	inbox      *inbox.Inbox         // nil: no rows for dead letters
 	schedules  *scheduler.Scheduler // nil: no rows for schedules
 	closers    []io.Closer          // connections to brokers and webhooks
@@ -174,11 +173,15 @@ func openDispatcher(ctx context.Context, s engine.Database, opts Options) (engin
 	if opts.Dispatch == "" || opts.Dispatch == "native" {
 		return nil, nil
 	}
+	open, err := dispatch.Queues.Find(dispatch.Redis)
+	if err != nil {
+		return nil, tasker.Errorf(tasker.CodeInvalid, "dispatch: %v", err)
+	}
 	name, err := installation(ctx, s, s.NoteStore())
 	if err != nil {
 		return nil, fmt.Errorf("name the installation: %w", local.ToError(err))
 	}
-	d, err := redis.Open(ctx, opts.Dispatch, &redis.Options{Prefix: "tasker-" + name, Logger: opts.Logger})
+	d, err := open(ctx, opts.Dispatch, "tasker-"+name, opts.Logger)
 	if err != nil {
 		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(),
 			Hint: "see docs/reference/configuration.md, dispatch"}

@@ -11,8 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/local"
-	"github.com/taskerhq/tasker/internal/broker/amqp"
-	"github.com/taskerhq/tasker/internal/broker/dispatch/rabbitmq"
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/host/upkeep"
@@ -28,11 +27,11 @@ type RabbitMQ struct {
 	URL      string // "": none
 	Prefetch int
 	Topology Topology
-	Observer rabbitmq.Observer
+	Observer dispatch.Observer
 }
 
 // Topology is the set of RabbitMQ declarations.
-type Topology = rabbitmq.Topology
+type Topology = dispatch.Topology
 
 // letterSource is the source of foreign messages in the queue of dead letters.
 const letterSource = "worker-dead-letters"
@@ -47,38 +46,34 @@ type steps struct {
 	inbox  *inbox.Inbox // nil: no rows for dead letters
 
 	mu    sync.Mutex
-	fleet []rabbitmq.Worker
+	fleet []dispatch.Worker
 	read  time.Time
 	took  time.Duration
 }
 
-var _ rabbitmq.Engine = (*steps)(nil)
+var _ dispatch.Engine = (*steps)(nil)
 
 // openRabbitMQ returns the dispatcher and its loop, nil without a URL.
 func openRabbitMQ(e *engine.Engine, b *local.Backend, in *inbox.Inbox, opts Options) (
-	*rabbitmq.Dispatcher, []upkeep.Loop, error,
+	dispatch.Transport, []upkeep.Loop, error,
 ) {
 	o := opts.RabbitMQ
 	if o.URL == "" {
 		return nil, nil, nil
 	}
-	target, err := amqp.Parse(o.URL)
+	open, err := dispatch.Transports.Find(dispatch.RabbitMQ)
+	if err != nil {
+		return nil, nil, tasker.Errorf(tasker.CodeInvalid, "message_queue.rabbitmq.url: %v", err)
+	}
+	cfg := e.Config()
+	d, err := open(&steps{engine: e, local: b, inbox: in}, o.URL, dispatch.Options{
+		Queue:    func(id task.ID) string { return task.DeliveryQueue(cfg.Delivery.QueuePrefix, id) },
+		Topology: o.Topology, Prefetch: o.Prefetch, Health: cfg.HealthRule(),
+		Now: func() time.Time { return e.Now().Time() }, Logger: opts.Logger, Observer: o.Observer})
 	if err != nil {
 		return nil, nil, &tasker.Error{Code: tasker.CodeInvalid, Message: "message_queue.rabbitmq.url: " + err.Error(),
 			Hint: "see docs/guides/rabbitmq-dispatch.md"}
 	}
-	dial := func(ctx context.Context, name string) (*amqp.Conn, error) {
-		c, err := target.Dial(ctx, name)
-		if err != nil {
-			return nil, driver.Hide(err, o.URL)
-		}
-		return c, nil
-	}
-	cfg := e.Config()
-	d := rabbitmq.New(&steps{engine: e, local: b, inbox: in}, rabbitmq.Options{Dial: dial,
-		Queue: func(id task.ID) string { return task.DeliveryQueue(cfg.Delivery.QueuePrefix, id) }, Topology: o.Topology,
-		Prefetch: o.Prefetch, Health: cfg.HealthRule(), Now: func() time.Time { return e.Now().Time() },
-		Logger: opts.Logger, Observer: o.Observer})
 	return d, []upkeep.Loop{{Name: "dispatch_queues", Every: removeEvery, Once: d.RemoveQueues, ReadsOnly: true}}, nil
 }
 
@@ -89,7 +84,7 @@ const (
 	fleetShare = 20
 )
 
-func (d *steps) Fleet(ctx context.Context) ([]rabbitmq.Worker, error) {
+func (d *steps) Fleet(ctx context.Context) ([]dispatch.Worker, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if time.Since(d.read) < fleetShare*d.took {
@@ -100,12 +95,12 @@ func (d *steps) Fleet(ctx context.Context) ([]rabbitmq.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	fleet := make([]rabbitmq.Worker, 0, len(workers))
+	fleet := make([]dispatch.Worker, 0, len(workers))
 	for _, w := range workers {
 		if w.Transport != task.TransportAMQP {
 			continue
 		}
-		fleet = append(fleet, rabbitmq.Worker{Worker: w, Routes: routesOf(w), Facts: d.engine.HealthFacts(w),
+		fleet = append(fleet, dispatch.Worker{Worker: w, Routes: routesOf(w), Facts: d.engine.HealthFacts(w),
 			Waits: w.Cordoned() || d.engine.BreakerOf(w) == task.BreakerOpen})
 	}
 	d.fleet, d.read, d.took = fleet, time.Now(), time.Since(began)
@@ -117,23 +112,23 @@ func routesOf(w *task.Worker) string {
 	return fmt.Sprintf("%q %q %q", w.Namespaces, w.Handlers, w.Capabilities)
 }
 
-func (d *steps) Held(w *rabbitmq.Worker) int { return d.engine.Holds(w.Worker) }
+func (d *steps) Held(w *dispatch.Worker) int { return d.engine.Holds(w.Worker) }
 
-func (d *steps) Dispatch(ctx context.Context, worker task.ID, n int, wait time.Duration) ([]rabbitmq.Dispatch,
+func (d *steps) Dispatch(ctx context.Context, worker task.ID, n int, wait time.Duration) ([]dispatch.Dispatch,
 	bool, error,
 ) {
 	leased, leaving, err := d.local.Dispatch(ctx, uuid.UUID(worker), n, wait)
 	if err != nil {
 		return nil, leaving, err
 	}
-	out := make([]rabbitmq.Dispatch, len(leased))
+	out := make([]dispatch.Dispatch, len(leased))
 	for i, s := range leased {
-		out[i] = rabbitmq.Dispatch{Assignment: s.Assignment, TTL: s.TTL}
+		out[i] = dispatch.Dispatch{Assignment: s.Assignment, TTL: s.TTL}
 	}
 	return out, leaving, nil
 }
 
-// GiveBack implements rabbitmq.Engine.
+// GiveBack implements dispatch.Engine.
 func (d *steps) GiveBack(ctx context.Context, worker task.ID, leases []protocol.LeaseRef) error {
 	for batch := range slices.Chunk(leases, d.engine.Config().Limits.BatchItems) {
 		req := protocol.SettleRequest{WorkerID: uuid.UUID(worker)}
@@ -148,8 +143,8 @@ func (d *steps) GiveBack(ctx context.Context, worker task.ID, leases []protocol.
 	return nil
 }
 
-func (d *steps) Expire(ctx context.Context, dead []rabbitmq.Expired) ([]rabbitmq.Verdict, error) {
-	verdicts := make([]rabbitmq.Verdict, 0, len(dead))
+func (d *steps) Expire(ctx context.Context, dead []dispatch.Expired) ([]dispatch.Verdict, error) {
+	verdicts := make([]dispatch.Verdict, 0, len(dead))
 	for batch := range slices.Chunk(dead, d.engine.Config().Limits.BatchItems) {
 		expired := make([]local.ExpiredDispatch, len(batch))
 		for i, x := range batch {
@@ -162,11 +157,11 @@ func (d *steps) Expire(ctx context.Context, dead []rabbitmq.Expired) ([]rabbitmq
 		for _, a := range answers {
 			switch {
 			case a.Error == nil:
-				verdicts = append(verdicts, rabbitmq.Failed)
+				verdicts = append(verdicts, dispatch.Failed)
 			case a.Error.Code == tasker.CodeNotFound:
-				verdicts = append(verdicts, rabbitmq.Unknown)
+				verdicts = append(verdicts, dispatch.Unknown)
 			default:
-				verdicts = append(verdicts, rabbitmq.Late)
+				verdicts = append(verdicts, dispatch.Late)
 			}
 		}
 	}

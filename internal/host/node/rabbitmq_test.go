@@ -12,7 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/amqp"
-	"github.com/taskerhq/tasker/internal/broker/dispatch/rabbitmq"
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -22,7 +22,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-func rabbitNode(t testing.TB, dsn, url string, cfg settings.Config, o rabbitmq.Observer) *node.Node {
+func rabbitNode(t testing.TB, dsn, url string, cfg settings.Config, o dispatch.Observer) *node.Node {
 	t.Helper()
 	cfg.Delivery.Offered = true
 	ttl := cfg.Delivery.TTL

@@ -6,7 +6,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/local"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/migration"
-	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
@@ -35,11 +34,11 @@ func openMigrator(dsn string, write bool) (*migration.Migrator, func() error, er
 	case inMemory:
 		return nil, nil, task.Errorf(task.Invalid, "a store in memory has no schema that would need migrating")
 	case onServer:
-		d, err := postgres.ParseDSN(what)
+		s, err := server()
 		if err != nil {
 			return nil, nil, err
 		}
-		return postgres.Migrator(d)
+		return s.Migrator(what)
 	default:
 		return sqlite.Migrator(what, write)
 	}

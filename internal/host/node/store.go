@@ -6,7 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
-	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
@@ -35,7 +35,6 @@ func locate(dsn string) (kind, what string, err error) {
 	return kind, what, nil
 }
 
-// No other function imports all three engines.
 func openStore(ctx context.Context, dsn string, opts Options) (engine.Database, error) {
 	kind, what, err := locate(dsn)
 	if err != nil {
@@ -45,8 +44,24 @@ func openStore(ctx context.Context, dsn string, opts Options) (engine.Database, 
 	case inMemory:
 		return sqlite.OpenMemory(ctx, nil)
 	case onServer:
-		return postgres.Open(ctx, postgres.WithPoolSize(what, opts.PoolSize), &postgres.Options{Migrate: opts.Migrate})
+		return openServer(ctx, what, store.ServerOptions{Migrate: opts.Migrate, PoolSize: opts.PoolSize})
 	default:
 		return sqlite.Open(ctx, what, &sqlite.Options{Migrate: opts.Migrate})
 	}
+}
+
+func server() (store.Server, error) {
+	s, err := store.Servers.Find(store.Postgres)
+	if err != nil {
+		return s, task.Errorf(task.Invalid, "%v", err)
+	}
+	return s, nil
+}
+
+func openServer(ctx context.Context, dsn string, o store.ServerOptions) (store.Database, error) {
+	s, err := server()
+	if err != nil {
+		return nil, err
+	}
+	return s.Open(ctx, dsn, o)
 }

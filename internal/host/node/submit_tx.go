@@ -4,29 +4,33 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/local"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// SubmitInside is SubmitTasks in a caller's open transaction on host, a connection to the PostgreSQL of this Node.
-// The caller commits or rolls back.
-func (n *Node) SubmitInside(ctx context.Context, host *pgconn.PgConn,
-	requests []tasker.TaskRequest,
-) ([]tasker.TaskReceipt, error) {
-	s, ok := n.store.(*postgres.Store)
+// InProcess returns the Node of a client of this process, and tasks in the client's codec. It refuses input without a
+// JSON form.
+func InProcess(ctx context.Context, client *tasker.Client, tasks []tasker.TaskRequest,
+) (*Node, []tasker.TaskRequest, error) {
+	b, ok := client.Backend.(interface{ node() *Node })
 	if !ok {
-		return nil, tasker.Errorf(tasker.CodeInvalid,
-			"tasks can be submitted in a transaction of PostgreSQL only, and this client is not on PostgreSQL")
+		return nil, nil, tasker.Errorf(tasker.CodeInvalid,
+			"the client is that of a server: a transaction wants one from embedded.Open")
 	}
-	return n.SubmitIn(ctx, requests, func(fn func(context.Context, engine.Tx) error) error {
-		return s.WriteExternal(ctx, host, fn)
-	})
+	req := tasker.SubmitRequest{Tasks: tasks}
+	if err := req.Check(); err != nil {
+		return nil, nil, err
+	}
+	tasks, err := client.EncodeTasks(ctx, tasks)
+	return b.node(), tasks, err
 }
+
+func (n *Node) node() *Node { return n }
+
+// Store returns the database of this Node.
+func (n *Node) Store() engine.Store { return n.store }
 
 // SubmitBeside is SubmitTasks in a transaction of this Node's SQLite, after own's writes. It returns an error of
 // own unchanged. Without requests it only runs own.

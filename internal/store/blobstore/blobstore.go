@@ -1,13 +1,14 @@
-// Package blobstore has the blob stores of a server: a directory, and a bucket of an S3-compatible service.
+// Package blobstore opens blob stores by their URLs. A directory is here; the packages below it are drivers of
+// services.
 package blobstore
 
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/taskerhq/tasker/blob"
+	"github.com/taskerhq/tasker/internal/kit/linked"
 )
 
 // Credentials sign requests to an S3-compatible service.
@@ -15,6 +16,15 @@ type Credentials struct {
 	AccessKeyID     string
 	SecretAccessKey string
 }
+
+// S3 is the scheme, and the driver, of S3-compatible services.
+const S3 = "s3"
+
+// Services are the linked services, by the scheme of their URLs.
+var Services linked.Set[OpenService]
+
+// OpenService returns the store of a URL. It connects to nothing.
+type OpenService func(rawURL string, c Credentials) (blob.Store, error)
 
 // Check validates a URL and credentials without connecting. Errors show no secrets.
 func Check(rawURL string, c Credentials) error {
@@ -38,49 +48,18 @@ func open(rawURL string, c Credentials, dry bool) (blob.Store, error) {
 			return nil, nil
 		}
 		return OpenDirectory(dir)
-	case found && scheme == "s3":
-		return openS3(rawURL, c)
+	case found && scheme == S3:
+		service, err := Services.Find(S3)
+		if err != nil {
+			return nil, err
+		}
+		return service(rawURL, c)
 	}
 	return nil, errors.New("must be file:DIRECTORY or s3://BUCKET")
 }
 
-func openS3(rawURL string, c Credentials) (blob.Store, error) {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return nil, errors.New("is not a URL")
-	}
-	if u.User != nil {
-		return nil, errors.New("must not have credentials: set blobs.access_key_id and blobs.secret_access_key")
-	}
-	b := Bucket{Name: u.Host, Prefix: strings.Trim(u.Path, "/"), Region: "us-east-1", Credentials: c}
-	pathStyle := ""
-	for name, values := range u.Query() {
-		if len(values) != 1 {
-			return nil, fmt.Errorf("the parameter %s is given several times", name)
-		}
-		switch name {
-		case "endpoint":
-			b.Endpoint = strings.TrimRight(values[0], "/")
-		case "region":
-			b.Region = values[0]
-		case "path_style":
-			pathStyle = values[0]
-		default:
-			return nil, fmt.Errorf("has an unknown parameter %q; known are endpoint, region and path_style", name)
-		}
-	}
-	switch pathStyle {
-	case "":
-		b.PathStyle = b.Endpoint != ""
-	case "true", "false":
-		b.PathStyle = pathStyle == "true"
-	default:
-		return nil, errors.New("path_style must be true or false")
-	}
-	return NewBucket(b)
-}
-
-func keyFault(key string) error {
+// CheckKey refuses a text that is no key of a blob.Store.
+func CheckKey(key string) error {
 	ok := key != "" && len(key) <= blob.MaxKey && !strings.HasPrefix(key, "/") && !strings.HasSuffix(key, "/") &&
 		!strings.Contains(key, "//")
 	for _, r := range key {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/blob"
+	_ "github.com/taskerhq/tasker/embedded/s3"
 	"github.com/taskerhq/tasker/internal/store/blobstore"
 	"github.com/taskerhq/tasker/internal/testkit/s3test"
 )

@@ -45,7 +45,7 @@ func (d *Directory) path(key string) string { return filepath.Join(d.root, filep
 
 // Put implements blob.Store. The file gets its name once it is complete and on disk.
 func (d *Directory) Put(ctx context.Context, key string, content io.ReadSeeker, size int64, _ [32]byte) error {
-	if err := keyFault(key); err != nil {
+	if err := CheckKey(key); err != nil {
 		return err
 	}
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
@@ -103,7 +103,7 @@ func syncDirectory(path string) error {
 
 // Get implements blob.Store.
 func (d *Directory) Get(_ context.Context, key string) (io.ReadCloser, error) {
-	if err := keyFault(key); err != nil {
+	if err := CheckKey(key); err != nil {
 		return nil, err
 	}
 	return os.Open(d.path(key))
@@ -111,7 +111,7 @@ func (d *Directory) Get(_ context.Context, key string) (io.ReadCloser, error) {
 
 // Delete implements blob.Store.
 func (d *Directory) Delete(_ context.Context, key string) error {
-	if err := keyFault(key); err != nil {
+	if err := CheckKey(key); err != nil {
 		return err
 	}
 	if err := os.Remove(d.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {

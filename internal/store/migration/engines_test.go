@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
+	_ "github.com/taskerhq/tasker/embedded/postgres"
+
 	"github.com/taskerhq/tasker/internal/store/migration"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"

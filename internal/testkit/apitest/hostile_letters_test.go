@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	_ "github.com/taskerhq/tasker/embedded/kafka"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 

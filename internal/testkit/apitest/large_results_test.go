@@ -15,6 +15,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/blob"
+	_ "github.com/taskerhq/tasker/embedded/s3"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/store/blobstore"
 	"github.com/taskerhq/tasker/internal/testkit/s3test"

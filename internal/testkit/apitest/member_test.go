@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	_ "github.com/taskerhq/tasker/embedded/redis"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"

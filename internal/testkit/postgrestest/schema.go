@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	_ "github.com/taskerhq/tasker/embedded/postgres" // for nodes on its schemas
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )

@@ -4,13 +4,15 @@ import (
 	"context"
 	"sync"
 
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
+
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Dispatcher dispatches steps over one RabbitMQ. See New and Run.
 type Dispatcher struct {
 	opts   Options
-	engine Engine
+	engine dispatch.Engine
 
 	// moving is held while this process replaces a queue; nothing may be declared or published meanwhile.
 	moving sync.Mutex
@@ -22,7 +24,7 @@ type Dispatcher struct {
 }
 
 // New returns a Dispatcher. It does nothing before Run.
-func New(e Engine, o Options) *Dispatcher {
+func New(e dispatch.Engine, o Options) *Dispatcher {
 	return &Dispatcher{opts: o.withDefaults(), engine: e, noticed: make(chan struct{}, 1),
 		removed: map[task.ID]struct{}{}}
 }

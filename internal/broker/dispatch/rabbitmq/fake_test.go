@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/taskerhq/tasker/internal/broker/amqp"
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
 	"github.com/taskerhq/tasker/internal/broker/dispatch/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeEngine is an engine with steps for several nodes.
 type fakeEngine struct {
 	mu       sync.Mutex
-	workers  []rabbitmq.Worker
+	workers  []dispatch.Worker
 	ready    []uuid.UUID
 	held     map[task.ID]map[string]held // leases in force, by worker: step and token
 	most     map[task.ID]int             // the most that a worker ever held
@@ -58,7 +59,7 @@ func (e *fakeEngine) worker(capacity int) task.ID {
 	id := task.ID(uuid.New())
 	w := &task.Worker{No: int64(len(e.workers) + 1), ID: id, Name: fmt.Sprint("worker ", len(e.workers)+1),
 		State: task.WorkerActive, Capacity: capacity, Transport: task.TransportAMQP, LastHeartbeat: task.At(time.Now())}
-	e.workers = append(e.workers, rabbitmq.Worker{Worker: w, Routes: "all"})
+	e.workers = append(e.workers, dispatch.Worker{Worker: w, Routes: "all"})
 	e.held[id] = map[string]held{}
 	return id
 }
@@ -107,7 +108,7 @@ func (e *fakeEngine) get(read func()) {
 
 var errDown = task.Errorf(task.Unavailable, "the database is down")
 
-func (e *fakeEngine) Fleet(context.Context) ([]rabbitmq.Worker, error) {
+func (e *fakeEngine) Fleet(context.Context) ([]dispatch.Worker, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.down {
@@ -123,13 +124,13 @@ func (e *fakeEngine) Fleet(context.Context) ([]rabbitmq.Worker, error) {
 	return slices.Clone(e.workers), nil
 }
 
-func (e *fakeEngine) Held(w *rabbitmq.Worker) int {
+func (e *fakeEngine) Held(w *dispatch.Worker) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.held[w.ID])
 }
 
-func (e *fakeEngine) Dispatch(ctx context.Context, id task.ID, n int, wait time.Duration) ([]rabbitmq.Dispatch, bool,
+func (e *fakeEngine) Dispatch(ctx context.Context, id task.ID, n int, wait time.Duration) ([]dispatch.Dispatch, bool,
 	error,
 ) {
 	for end := time.Now().Add(wait); ; time.Sleep(time.Millisecond) {
@@ -140,13 +141,13 @@ func (e *fakeEngine) Dispatch(ctx context.Context, id task.ID, n int, wait time.
 	}
 }
 
-func (e *fakeEngine) take(id task.ID, n int) (out []rabbitmq.Dispatch, leaving bool, err error) {
+func (e *fakeEngine) take(id task.ID, n int) (out []dispatch.Dispatch, leaving bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.down {
 		return nil, false, errDown
 	}
-	i := slices.IndexFunc(e.workers, func(w rabbitmq.Worker) bool { return w.ID == id })
+	i := slices.IndexFunc(e.workers, func(w dispatch.Worker) bool { return w.ID == id })
 	if i < 0 {
 		return nil, false, task.Errorf(task.NotFound, "no worker")
 	}
@@ -163,7 +164,7 @@ func (e *fakeEngine) take(id task.ID, n int) (out []rabbitmq.Dispatch, leaving b
 			Attempt: 1, Parameters: []byte(`{"n":1}`)}
 		e.held[id][step.String()+a.Token] = held{step: step, from: time.Now()}
 		e.most[id] = max(e.most[id], len(e.held[id]))
-		out = append(out, rabbitmq.Dispatch{Assignment: a, TTL: e.ttl})
+		out = append(out, dispatch.Dispatch{Assignment: a, TTL: e.ttl})
 	}
 	return out, false, nil
 }
@@ -190,14 +191,14 @@ func (e *fakeEngine) GiveBack(_ context.Context, id task.ID, leases []protocol.L
 	return nil
 }
 
-func (e *fakeEngine) Expire(_ context.Context, dead []rabbitmq.Expired) ([]rabbitmq.Verdict, error) {
+func (e *fakeEngine) Expire(_ context.Context, dead []dispatch.Expired) ([]dispatch.Verdict, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.expiries++
 	if e.down {
 		return nil, errDown
 	}
-	out := make([]rabbitmq.Verdict, len(dead))
+	out := make([]dispatch.Verdict, len(dead))
 	for i, x := range dead {
 		leases, known := e.held[x.Worker]
 		key := x.Lease.StepUUID.String() + x.Lease.Token
@@ -206,15 +207,15 @@ func (e *fakeEngine) Expire(_ context.Context, dead []rabbitmq.Expired) ([]rabbi
 		case x.Lease.Token == "invalid":
 			return nil, task.Errorf(task.Invalid, "an invalid token")
 		case !known:
-			out[i] = rabbitmq.Unknown
+			out[i] = dispatch.Unknown
 		case leased:
 			delete(leases, key)
 			e.failed = append(e.failed, x.Lease)
 			e.order = append(e.order, x.Lease.StepUUID.String())
-			out[i] = rabbitmq.Failed
+			out[i] = dispatch.Failed
 		default:
 			e.late++
-			out[i] = rabbitmq.Late
+			out[i] = dispatch.Late
 		}
 	}
 	return out, nil

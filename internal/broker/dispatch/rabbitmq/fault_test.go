@@ -7,7 +7,7 @@ import (
 
 	"github.com/rabbitmq/amqp091-go"
 
-	"github.com/taskerhq/tasker/internal/broker/dispatch/rabbitmq"
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
@@ -288,4 +288,4 @@ func TestWithoutDeadLetters(t *testing.T) {
 	}
 }
 
-var _ rabbitmq.Engine = (*fakeEngine)(nil)
+var _ dispatch.Engine = (*fakeEngine)(nil)

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
+
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker"
@@ -106,7 +108,7 @@ type letterHandler struct {
 // error if the connection or ctx ends.
 func (h *letterHandler) handle(ctx context.Context, batch []amqp.Delivery) error {
 	now := h.opts.Now()
-	var dead []Expired
+	var dead []dispatch.Expired
 	var ours, foreign, probes []amqp.Delivery
 	for i := range batch {
 		if batch[i].Type == probeType {
@@ -133,10 +135,9 @@ func (h *letterHandler) handle(ctx context.Context, batch []amqp.Delivery) error
 	return h.store(ctx, foreign)
 }
 
-func (h *letterHandler) expire(ctx context.Context, dead []Expired, messages []amqp.Delivery) (unknown []amqp.Delivery,
-	err error,
-) {
-	var verdicts []Verdict
+func (h *letterHandler) expire(ctx context.Context, dead []dispatch.Expired, messages []amqp.Delivery,
+) (unknown []amqp.Delivery, err error) {
+	var verdicts []dispatch.Verdict
 	if err := h.insist(ctx, func(ctx context.Context) (err error) {
 		verdicts, err = h.engine.Expire(ctx, dead)
 		return err
@@ -150,10 +151,10 @@ func (h *letterHandler) expire(ctx context.Context, dead []Expired, messages []a
 	failed, late, now := 0, 0, h.opts.Now()
 	for i, v := range verdicts {
 		switch v {
-		case Unknown:
+		case dispatch.Unknown:
 			unknown = append(unknown, messages[i])
 			continue
-		case Failed:
+		case dispatch.Failed:
 			failed++
 			h.opts.Observer.Handled(max(now.Sub(dead[i].At), 0))
 		default:
@@ -166,9 +167,8 @@ func (h *letterHandler) expire(ctx context.Context, dead []Expired, messages []a
 	return unknown, h.ack(done)
 }
 
-func (h *letterHandler) expireEach(ctx context.Context, dead []Expired, messages []amqp.Delivery) ([]amqp.Delivery,
-	error,
-) {
+func (h *letterHandler) expireEach(ctx context.Context, dead []dispatch.Expired, messages []amqp.Delivery,
+) ([]amqp.Delivery, error) {
 	if len(dead) == 1 {
 		return messages, nil
 	}

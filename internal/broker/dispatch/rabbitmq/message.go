@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
+
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -30,7 +32,7 @@ const (
 
 const dispatchedLayout = "2006-01-02T15:04:05.000Z07:00"
 
-func messageOf(worker task.ID, s *Dispatch, now time.Time) (amqp.Publishing, error) {
+func messageOf(worker task.ID, s *dispatch.Dispatch, now time.Time) (amqp.Publishing, error) {
 	body, err := json.Marshal(&s.Assignment)
 	if err != nil {
 		return amqp.Publishing{}, fmt.Errorf("encode step %s: %w", s.StepUUID, err)
@@ -49,23 +51,23 @@ func messageOf(worker task.ID, s *Dispatch, now time.Time) (amqp.Publishing, err
 var errForeign = errors.New("not a dispatch")
 
 // dispatchOf is the reverse of messageOf; errForeign for any other message.
-func dispatchOf(m *amqp.Delivery, now time.Time) (Expired, error) {
+func dispatchOf(m *amqp.Delivery, now time.Time) (dispatch.Expired, error) {
 	if m.Type != messageType {
-		return Expired{}, fmt.Errorf("%w: its type is %q", errForeign, m.Type)
+		return dispatch.Expired{}, fmt.Errorf("%w: its type is %q", errForeign, m.Type)
 	}
 	var lease protocol.LeaseRef
 	if err := json.Unmarshal(m.Body, &lease); err != nil {
-		return Expired{}, fmt.Errorf("%w: %w", errForeign, err)
+		return dispatch.Expired{}, fmt.Errorf("%w: %w", errForeign, err)
 	}
 	name, _ := m.Headers[headerWorker].(string)
 	worker, err := task.ParseID(name)
 	switch {
 	case err != nil:
-		return Expired{}, fmt.Errorf("%w: its header %s names no worker", errForeign, headerWorker)
+		return dispatch.Expired{}, fmt.Errorf("%w: its header %s names no worker", errForeign, headerWorker)
 	case lease.StepUUID == protocol.LeaseRef{}.StepUUID || lease.Token == "":
-		return Expired{}, fmt.Errorf("%w: it names no step and token", errForeign)
+		return dispatch.Expired{}, fmt.Errorf("%w: it names no step and token", errForeign)
 	}
-	return Expired{Worker: worker, At: diedAt(m, now), Lease: lease}, nil
+	return dispatch.Expired{Worker: worker, At: diedAt(m, now), Lease: lease}, nil
 }
 
 // diedAt is when a dispatch died. Its broker keeps only the second; if its TTL ended in that second, the time is

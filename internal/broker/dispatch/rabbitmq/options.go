@@ -7,9 +7,8 @@ import (
 	"time"
 
 	connection "github.com/taskerhq/tasker/internal/broker/amqp"
-	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
 	"github.com/taskerhq/tasker/internal/model/task"
-	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Options configures a Dispatcher.
@@ -32,18 +31,11 @@ type Options struct {
 	Refresh  time.Duration
 	Now      func() time.Time
 	Logger   *slog.Logger
-	Observer Observer
+	Observer dispatch.Observer
 }
 
-// Topology describes the queues on the broker.
-type Topology struct {
-	Quorum bool
-	TTL    time.Duration
-	// DeadLetters sends expired messages to Exchange, and from there to DeadQueue. Without it they vanish.
-	DeadLetters         bool
-	Exchange, DeadQueue string
-	Retention           time.Duration
-}
+// Topology has what RabbitMQ must be asked for a topology.
+type Topology dispatch.Topology
 
 func (o Options) withDefaults() Options {
 	o.Prefetch = cmp.Or(o.Prefetch, 100)
@@ -62,69 +54,6 @@ func (o Options) withDefaults() Options {
 		o.Observer = silent{}
 	}
 	return o
-}
-
-// Engine is the dispatcher's view of the engine. All methods may be called concurrently.
-type Engine interface {
-	// Fleet returns the workers with transport amqp, with dead ones until they are forgotten.
-	Fleet(ctx context.Context) ([]Worker, error)
-	// Held counts the steps of a worker, as far as this process knows, at no cost.
-	Held(w *Worker) int
-	// Dispatch leases up to n steps to a worker, and waits up to wait for the first. leaving: it gets no more.
-	Dispatch(ctx context.Context, worker task.ID, n int, wait time.Duration) (steps []Dispatch, leaving bool, err error)
-	// GiveBack returns steps that were certainly not published to their queue of ready steps, not charged.
-	GiveBack(ctx context.Context, worker task.ID, steps []protocol.LeaseRef) error
-	// Expire fails the dispatches that are still assigned, and answers for each.
-	Expire(ctx context.Context, dead []Expired) ([]Verdict, error)
-	// Capture stores other messages as letters. An error with another code than Unavailable is permanent.
-	Capture(ctx context.Context, messages []driver.Message) error
-}
-
-// Worker is a worker with transport amqp, with its state.
-type Worker struct {
-	*task.Worker
-
-	// Routes is equal for workers with the same routes.
-	Routes string
-	Facts  task.HealthFacts
-	// Waits: it gets no steps now, because its circuit breaker is open or an operator has cordoned it.
-	Waits bool
-}
-
-// Dispatch is a leased step, and how long its message may wait.
-type Dispatch struct {
-	protocol.Assignment
-	TTL time.Duration
-}
-
-// Expired is a dispatch whose message died in a worker's queue.
-type Expired struct {
-	Worker task.ID
-	Lease  protocol.LeaseRef
-	At     time.Time // when it expired
-}
-
-// Verdict is the result for an Expired.
-type Verdict int
-
-// The verdicts.
-const (
-	Failed  Verdict = iota + 1
-	Late            // the lease has ended, or the step runs
-	Unknown         // no such step: the message is not ours
-)
-
-// Observer counts for metrics. Its methods must not block, and may be called concurrently.
-type Observer interface {
-	// Published counts messages to workers: published, returned, refused, uncertain.
-	Published(result string, n int)
-	// Expired counts messages of the queue of dead letters: failed, late, letter.
-	Expired(result string, n int)
-	// Handled measures the time from the expiry of a dispatch to the commit of its failure.
-	Handled(after time.Duration)
-	Depth(n int)
-	// Connected reports a change of a connection: dispatch or dead_letters.
-	Connected(part string, up bool)
 }
 
 type silent struct{}

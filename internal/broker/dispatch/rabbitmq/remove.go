@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
+
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -61,7 +63,7 @@ func (d *Dispatcher) RemoveQueues(ctx context.Context) (n int, more bool, err er
 	return n, more && looked, nil
 }
 
-func (d *Dispatcher) notRemoved(fleet []Worker) []task.ID {
+func (d *Dispatcher) notRemoved(fleet []dispatch.Worker) []task.ID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var dead []task.ID

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/broker/dispatch"
+
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/worker/protocol"
@@ -25,7 +27,7 @@ const (
 type member struct {
 	id       task.ID
 	queue    string
-	worker   *Worker
+	worker   *dispatch.Worker
 	health   task.WorkerHealth
 	reserved int // steps that it is being asked for
 	turn     int64
@@ -171,7 +173,7 @@ func (s *set) release(m *member, n int, leaving bool) {
 	}
 }
 
-func (s *set) send(ctx context.Context, m *member, step *Dispatch) {
+func (s *set) send(ctx context.Context, m *member, step *dispatch.Dispatch) {
 	ses := s.session
 	lease := protocol.LeaseRef{StepUUID: step.StepUUID, Token: step.Token}
 	message, err := messageOf(m.id, step, ses.opts.Now())

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
 	"github.com/taskerhq/tasker/internal/broker/redisurl"
 	"github.com/taskerhq/tasker/internal/engine"
 )
@@ -56,6 +57,15 @@ var _ engine.Dispatcher = (*Dispatcher)(nil)
 var errClosed = errors.New("the connection to Redis has been closed")
 
 const connectPause = 200 * time.Millisecond
+
+// OpenQueue is Open, as a dispatch.OpenQueue.
+func OpenQueue(ctx context.Context, url, prefix string, log *slog.Logger) (engine.Dispatcher, error) {
+	d, err := Open(ctx, url, &Options{Prefix: prefix, Logger: log})
+	if err != nil {
+		return nil, err // a nil *Dispatcher in the interface would not be nil
+	}
+	return d, nil
+}
 
 // Open returns a dispatcher on the server of a URL:
 //

@@ -1,4 +1,4 @@
-package blobstore
+package s3
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/taskerhq/tasker/blob"
+	"github.com/taskerhq/tasker/internal/store/blobstore"
 )
 
 const (
@@ -35,13 +36,13 @@ type Bucket struct {
 	Region   string
 	// PathStyle addresses the bucket in the path, not in the name of the host.
 	PathStyle   bool
-	Credentials Credentials
+	Credentials blobstore.Credentials
 	Now         func() time.Time
 }
 
-// S3 is a blob.Store in a bucket, with PUT, GET and DELETE of objects, signed with version 4. The service checks the
+// Store is a blob.Store in a bucket, with PUT, GET and DELETE of objects, signed with version 4. The service checks the
 // SHA-256 of an object and refuses a damaged one.
-type S3 struct {
+type Store struct {
 	base   *url.URL
 	region string
 	keys   aws.Credentials
@@ -50,14 +51,14 @@ type S3 struct {
 	http   *http.Client
 }
 
-var _ blob.Store = (*S3)(nil)
+var _ blob.Store = (*Store)(nil)
 
 // NewBucket returns the store in a bucket. It connects to nothing.
-func NewBucket(b Bucket) (*S3, error) {
+func NewBucket(b Bucket) (*Store, error) {
 	if !plainName(b.Name) {
 		return nil, fmt.Errorf("%q is not the name of a bucket", b.Name)
 	}
-	if b.Prefix != "" && keyFault(b.Prefix) != nil {
+	if b.Prefix != "" && blobstore.CheckKey(b.Prefix) != nil {
 		return nil, errors.New("the prefix may have letters, digits, '-' and single slashes")
 	}
 	if !plainName(b.Region) {
@@ -79,7 +80,7 @@ func NewBucket(b Bucket) (*S3, error) {
 	} else {
 		base.Host = b.Name + "." + base.Host
 	}
-	s := &S3{base: base.JoinPath(b.Prefix), region: b.Region, now: b.Now,
+	s := &Store{base: base.JoinPath(b.Prefix), region: b.Region, now: b.Now,
 		keys: aws.Credentials{AccessKeyID: b.Credentials.AccessKeyID, SecretAccessKey: b.Credentials.SecretAccessKey},
 		// S3 signs paths as they are sent
 		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
@@ -101,7 +102,7 @@ func plainName(s string) bool {
 }
 
 // Put implements blob.Store.
-func (s *S3) Put(ctx context.Context, key string, content io.ReadSeeker, size int64, sum [32]byte) error {
+func (s *Store) Put(ctx context.Context, key string, content io.ReadSeeker, size int64, sum [32]byte) error {
 	resp, err := s.do(ctx, http.MethodPut, key, hex.EncodeToString(sum[:]), func(r *http.Request) error {
 		if _, err := content.Seek(0, io.SeekStart); err != nil {
 			return err
@@ -118,7 +119,7 @@ func (s *S3) Put(ctx context.Context, key string, content io.ReadSeeker, size in
 }
 
 // Get implements blob.Store.
-func (s *S3) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	resp, err := s.do(ctx, http.MethodGet, key, emptySum, nil)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (s *S3) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 }
 
 // Delete implements blob.Store.
-func (s *S3) Delete(ctx context.Context, key string) error {
+func (s *Store) Delete(ctx context.Context, key string) error {
 	resp, err := s.do(ctx, http.MethodDelete, key, emptySum, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -138,9 +139,9 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	return resp.Body.Close()
 }
 
-func (s *S3) do(ctx context.Context, method, key, sum string, prepare func(*http.Request) error,
+func (s *Store) do(ctx context.Context, method, key, sum string, prepare func(*http.Request) error,
 ) (*http.Response, error) {
-	if err := keyFault(key); err != nil {
+	if err := blobstore.CheckKey(key); err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(key).String(), http.NoBody)

@@ -1,4 +1,4 @@
-package embedded_test
+package postgres_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
+	"github.com/taskerhq/tasker/embedded/postgres"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/worker"
 )
@@ -93,7 +94,7 @@ func TestSubmitTx(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	tx := s.begin()
-	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship"},
+	receipts, err := postgres.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship"},
 		tasker.TaskRequest{TaskType: "bill"})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestSubmitTxRolledBack(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	tx := s.begin()
-	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client,
+	receipts, err := postgres.SubmitTx(t.Context(), tx, s.client,
 		tasker.TaskRequest{TaskType: "ship", IdempotencyKey: "order 1"})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +143,7 @@ func TestSubmitTxRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	tx := s.begin()
-	_, err := embedded.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship"},
+	_, err := postgres.SubmitTx(t.Context(), tx, s.client, tasker.TaskRequest{TaskType: "ship"},
 		tasker.TaskRequest{Name: "no such template"})
 	if err == nil {
 		t.Fatal("no error")
@@ -164,7 +165,7 @@ func TestSubmitTxSameKeyTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	tx := s.begin()
-	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client,
+	receipts, err := postgres.SubmitTx(t.Context(), tx, s.client,
 		tasker.TaskRequest{TaskType: "ship", IdempotencyKey: "order 1"})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func TestSubmitTxWrongClient(t *testing.T) {
 	other := newShop(t) // the same server, another schema
 	for name, client := range map[string]*tasker.Client{"NotPostgres": memory, "Remote": tasker.NewClient(nil)} {
 		tx := s.begin()
-		if _, err := embedded.SubmitTx(t.Context(), tx, client,
+		if _, err := postgres.SubmitTx(t.Context(), tx, client,
 			tasker.TaskRequest{TaskType: "ship"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -200,7 +201,7 @@ func TestSubmitTxWrongClient(t *testing.T) {
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embedded.SubmitTx(t.Context(), tx, other.client,
+	if _, err := postgres.SubmitTx(t.Context(), tx, other.client,
 		tasker.TaskRequest{TaskType: "ship"}); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("a transaction that has ended: %v", err)
 	}
@@ -217,7 +218,7 @@ func TestSubmitTxStarts(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	tx := s.begin()
-	receipts, err := embedded.SubmitTx(ctx, tx, s.client, tasker.TaskRequest{TaskType: "ship", Context: []byte(`7`)})
+	receipts, err := postgres.SubmitTx(ctx, tx, s.client, tasker.TaskRequest{TaskType: "ship", Context: []byte(`7`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestSubmitTxOfManyRoutes(t *testing.T) {
 		tasks = append(tasks, tasker.TaskRequest{Name: name})
 	}
 	tx := s.begin()
-	receipts, err := embedded.SubmitTx(t.Context(), tx, s.client, tasks...)
+	receipts, err := postgres.SubmitTx(t.Context(), tx, s.client, tasks...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestSubmitTxKeepsNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	tx := s.begin()
-	if _, err := embedded.SubmitTx(t.Context(), tx, s.client,
+	if _, err := postgres.SubmitTx(t.Context(), tx, s.client,
 		tasker.TaskRequest{TaskType: "x", IdempotencyKey: "order-17"}); err != nil {
 		t.Fatal(err)
 	}
