@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/cli"
-	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
+	"github.com/taskerhq/tasker/internal/testkit/process"
 )
 
 // patience bounds how long a broken page takes to fail.
