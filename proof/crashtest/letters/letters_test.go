@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,13 +17,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/internal/testkit/process"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/proof/crashtest/account"
 	"github.com/taskerhq/tasker/remote"
 )
 
@@ -96,22 +95,18 @@ func number(t *testing.T, name string, without int) int {
 }
 
 type run struct {
-	seed    uint64
-	killer  *killer
-	bridge  *bridge
-	world   *world
-	servers []*process.Server
-	clients []deadletters.Backend
-	trail   operate.Backend
-	logs    []string
-
-	found map[string]int // violations by kind
-	shown []string
+	seed   uint64
+	killer *killer
+	bridge *bridge
+	world  *world
+	nodes  account.Nodes
+	logs   []string
+	account.Violations
 }
 
 func newRun(t *testing.T, dsn string, nodes int, seed uint64, noPositions bool) *run {
 	t.Helper()
-	r := &run{seed: seed, found: map[string]int{}}
+	r := &run{seed: seed}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -147,46 +142,22 @@ func newRun(t *testing.T, dsn string, nodes int, seed uint64, noPositions bool) 
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { client.Close() })
-		r.servers, r.clients = append(r.servers, s), append(r.clients, deadletters.Of(client))
-		r.trail = operate.Of(client)
+		r.nodes.Servers, r.nodes.Backends = append(r.nodes.Servers, s), append(r.nodes.Backends, deadletters.Of(client))
+		r.nodes.Trail = operate.Of(client)
 		r.killer.servers[name] = s
 	}
 	return r
 }
 
-// ask calls one node after the other until one has answered. A refusal is an answer.
-func ask[T any](ctx context.Context, r *run, fn func(deadletters.Backend) (T, error)) (T, error) {
-	for n := 0; ; n++ {
-		i := n % len(r.clients)
-		if n < len(r.clients) && !r.servers[i].Up() { // a frozen one would not answer for long
-			continue
-		}
-		got, err := fn(r.clients[i])
-		if err == nil {
-			return got, nil
-		}
-		switch tasker.ErrorCode(err) {
-		case tasker.CodeUnavailable, tasker.CodeInternal, "":
-		default:
-			return got, err
-		}
-		select {
-		case <-ctx.Done():
-			return got, fmt.Errorf("%w; the last answer: %w", ctx.Err(), err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
 func (r *run) load(ctx context.Context, kills int) error {
-	for _, s := range r.servers {
+	for _, s := range r.nodes.Servers {
 		if err := s.Start(ctx); err != nil {
 			return err
 		}
 	}
 	source := deadletters.SourceRequest{Source: deadletters.Source{Name: "orders", Driver: "bridge", Queue: "dlq",
 		URL: r.bridge.ln.Addr().String(), Targets: []string{"orders"}, MaxReplays: 1000}}
-	if _, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Source, error) {
+	if _, err := account.Ask(ctx, &r.nodes, func(b deadletters.Backend) (*deadletters.Source, error) {
 		return b.SaveSource(ctx, source)
 	}); err != nil {
 		return err
@@ -218,14 +189,16 @@ func (r *run) load(ctx context.Context, kills int) error {
 // automatic adds a similar source whose letters a policy sends back.
 func (r *run) automatic(ctx context.Context, source deadletters.SourceRequest) error {
 	source.Name, source.Queue = "automatic", "dlq2"
-	if _, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Source, error) {
+	if _, err := account.Ask(ctx, &r.nodes, func(b deadletters.Backend) (*deadletters.Source, error) {
 		return b.SaveSource(ctx, source)
 	}); err != nil {
 		return err
 	}
 	policy := deadletters.PolicyRequest{Policy: deadletters.Policy{Source: source.Name,
 		Strategy: deadletters.Immediate, MaxRetries: 1000}}
-	_, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Policy, error) { return b.SavePolicy(ctx, policy) })
+	_, err := account.Ask(ctx, &r.nodes, func(b deadletters.Backend) (*deadletters.Policy, error) {
+		return b.SavePolicy(ctx, policy)
+	})
 	return err
 }
 
@@ -233,17 +206,16 @@ func (r *run) automatic(ctx context.Context, source deadletters.SourceRequest) e
 // the same letters.
 func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand) error {
 	for {
-		made, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Redrive, error) {
-			return b.CreateRedrive(ctx, r.redrive(5+rng.IntN(20), 0.05))
+		made, err := account.Ask(ctx, &r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
+			return b.CreateRedrive(ctx, account.RedriveAll("orders", "orders", 5+rng.IntN(20)))
 		})
 		if err == nil && rng.IntN(3) == 0 {
 			what := []deadletters.RedriveAction{deadletters.PauseRedrive, deadletters.CancelRedrive}[rng.IntN(2)]
-			_, _ = ask(ctx, r, func(b deadletters.Backend) (*deadletters.Redrive, error) { // it may have ended
+			_, _ = account.Ask(ctx, &r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) { // it may have ended
 				return b.ActOnRedrive(ctx, made.RedriveUUID, deadletters.RedriveAct{Action: what})
 			})
 		}
-		if code := tasker.ErrorCode(err); err != nil && code != tasker.CodeInvalid && code != tasker.CodeConflict &&
-			code != tasker.CodeWrongState && ctx.Err() == nil {
+		if err != nil && !account.Refused(err) && ctx.Err() == nil {
 			return fmt.Errorf("create a redrive: %w", err)
 		}
 		for range 1 + rng.IntN(8) { // sometimes without a look at the last one
@@ -257,7 +229,7 @@ func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand
 			if made == nil {
 				break
 			}
-			now, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Redrive, error) {
+			now, err := account.Ask(ctx, &r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
 				return b.Redrive(ctx, made.RedriveUUID)
 			})
 			if err != nil || now.State.Ended() {
@@ -265,14 +237,6 @@ func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand
 			}
 		}
 	}
-}
-
-func (r *run) redrive(canary int, observe float64) deadletters.RedriveRequest {
-	return deadletters.RedriveRequest{Operation: deadletters.OpRedrive, Destination: "orders", Start: true,
-		Selection:     deadletters.Selection{Namespace: "default", Source: "orders"},
-		IncludeParked: true, Plan: deadletters.Plan{Canary: canary, Factor: 2, Largest: 200, ObserveSeconds: observe},
-		Stop: deadletters.StopRule{ReturnedShare: 1, SamePrint: 100_000, Failed: 100_000},
-		Act:  deadletters.Act{Actor: "ann", Reason: "fixed"}}
 }
 
 // settle ends the failures of the consumer, and redrives until nothing is open.
@@ -289,11 +253,10 @@ func (r *run) settle(ctx context.Context) error {
 			return nil
 		}
 		if strings.HasPrefix(busy, "open") {
-			_, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Redrive, error) {
-				return b.CreateRedrive(ctx, r.redrive(200, 0.05))
+			_, err := account.Ask(ctx, &r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
+				return b.CreateRedrive(ctx, account.RedriveAll("orders", "orders", 200))
 			})
-			if code := tasker.ErrorCode(err); err != nil && code != tasker.CodeInvalid && code != tasker.CodeConflict &&
-				code != tasker.CodeWrongState {
+			if err != nil && !account.Refused(err) {
 				return err
 			}
 		}
@@ -307,24 +270,10 @@ func (r *run) settle(ctx context.Context) error {
 
 // busy describes unfinished work, and resumes paused redrives; "" at the end.
 func (r *run) busy(ctx context.Context) (string, error) {
-	redrives, err := r.redrives(ctx)
-	if err != nil {
-		return "", err
+	if busy, err := r.nodes.Unfinished(ctx); err != nil || busy != "" {
+		return busy, err
 	}
-	for _, d := range redrives {
-		if d.State == deadletters.RedrivePaused || d.State == deadletters.RedriveHalted {
-			_, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Redrive, error) {
-				return b.ActOnRedrive(ctx, d.RedriveUUID, deadletters.RedriveAct{Action: deadletters.ResumeRedrive})
-			})
-			if err != nil {
-				return "", err
-			}
-		}
-		if !d.State.Ended() {
-			return fmt.Sprintf("the redrive %s is %s: %+v", d.RedriveUUID, d.State, d.Counts), nil
-		}
-	}
-	letters, err := r.letters(ctx)
+	letters, err := r.nodes.Letters(ctx, "")
 	if err != nil {
 		return "", err
 	}
@@ -343,7 +292,7 @@ func (r *run) busy(ctx context.Context) (string, error) {
 }
 
 func (r *run) drain(ctx context.Context) error {
-	for _, s := range r.servers {
+	for _, s := range r.nodes.Servers {
 		s.Kill()
 		s.Gone()
 		if err := s.Start(ctx); err != nil {
@@ -356,13 +305,14 @@ func (r *run) drain(ctx context.Context) error {
 func (r *run) report(t *testing.T, err error) {
 	t.Helper()
 	w := r.world
+	found, shown := r.Found()
 	t.Logf("kills=%d frozen=%d letters=%d deliveries=%d twice=%d returns=%d redelivered=%d redrives=%d violations=%v "+
 		"by stage: %v", r.killer.kills, r.killer.frozen, w.died(), len(w.deliveries), w.twice, len(w.returned),
-		r.bridge.redelivered.Load(), w.redrives, r.found, r.killer.byStage)
-	for _, s := range r.shown {
+		r.bridge.redelivered.Load(), w.redrives, found, r.killer.byStage)
+	for _, s := range shown {
 		t.Error(s)
 	}
-	for _, s := range r.servers {
+	for _, s := range r.nodes.Servers {
 		for _, crash := range s.Crashes() {
 			t.Error(crash)
 		}
@@ -378,54 +328,5 @@ func (r *run) report(t *testing.T, err error) {
 			lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
 			t.Logf("the end of %s:\n%s", name, strings.Join(lines[max(len(lines)-30, 0):], "\n"))
 		}
-	}
-}
-
-func (r *run) wrong(kind, format string, args ...any) {
-	if r.found[kind]++; r.found[kind] <= 5 {
-		r.shown = append(r.shown, kind+": "+fmt.Sprintf(format, args...))
-	}
-}
-
-func (r *run) letters(ctx context.Context) ([]deadletters.Letter, error) {
-	return pages(ctx, r, func(b deadletters.Backend, cursor string) ([]deadletters.Letter, string, error) {
-		p, err := b.Letters(ctx, deadletters.LetterFilter{Selection: deadletters.Selection{Namespace: "default"},
-			Limit: 1000, Cursor: cursor})
-		if err != nil {
-			return nil, "", err
-		}
-		return p.Letters, p.NextCursor, nil
-	})
-}
-
-func (r *run) redrives(ctx context.Context) ([]deadletters.Redrive, error) {
-	all, err := pages(ctx, r, func(b deadletters.Backend, cursor string) ([]deadletters.Redrive, string, error) {
-		p, err := b.Redrives(ctx, deadletters.RedriveFilter{Limit: 1000, Cursor: cursor})
-		if err != nil {
-			return nil, "", err
-		}
-		return p.Redrives, p.NextCursor, nil
-	})
-	r.world.redrives = len(all)
-	return all, err
-}
-
-func pages[T any](ctx context.Context, r *run,
-	list func(deadletters.Backend, string) ([]T, string, error),
-) ([]T, error) {
-	type page struct {
-		rows []T
-		next string
-	}
-	var all []T
-	for cursor := ""; ; {
-		p, err := ask(ctx, r, func(b deadletters.Backend) (page, error) {
-			rows, next, err := list(b, cursor)
-			return page{rows, next}, err
-		})
-		if err != nil || p.next == "" {
-			return slices.Concat(all, p.rows), err
-		}
-		all, cursor = append(all, p.rows...), p.next
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/internal/testkit/process"
+	"github.com/taskerhq/tasker/proof/crashtest/account"
 	"github.com/taskerhq/tasker/remote"
 )
 
@@ -50,7 +51,7 @@ func TestKillReplays(t *testing.T) {
 			tasks := r.start(ctx, deadletters.ReplaySpec{Intake: &deadletters.Intake{TaskType: "mail"}, Rate: replayRate})
 			for kill := range replayKills {
 				r.reach(ctx, letters, int64(replayed*(kill+1)/(replayKills+1)))
-				s := r.servers[kill%len(r.servers)]
+				s := r.nodes.Servers[kill%len(r.nodes.Servers)]
 				s.Kill()
 				s.Gone()
 				r.must(s.Start(ctx))
@@ -102,9 +103,10 @@ func newReplayRun(ctx context.Context, t *testing.T, broker, dsn string, nodes i
 		client, err := remote.Dial(s.URL(), &remote.Options{RequestTimeout: 10 * time.Second})
 		r.must(err)
 		t.Cleanup(func() { client.Close() })
-		r.servers, r.clients, r.client = append(r.servers, s), append(r.clients, deadletters.Of(client)), client
+		r.nodes.Servers, r.nodes.Backends = append(r.nodes.Servers, s), append(r.nodes.Backends, deadletters.Of(client))
+		r.client = client
 	}
-	_, err = r.clients[0].SaveSource(ctx, deadletters.SourceRequest{Source: deadletters.Source{Name: "orders",
+	_, err = r.nodes.Backends[0].SaveSource(ctx, deadletters.SourceRequest{Source: deadletters.Source{Name: "orders",
 		Driver: "kafka", URL: broker, Queue: topic, Paused: true}})
 	r.must(err)
 	return r
@@ -119,7 +121,7 @@ func (r *replayRun) must(err error) {
 
 func (r *replayRun) start(ctx context.Context, spec deadletters.ReplaySpec) uuid.UUID {
 	r.t.Helper()
-	got, err := r.clients[0].CreateReplay(ctx, deadletters.TopicReplayRequest{Source: "orders", ReplaySpec: spec,
+	got, err := r.nodes.Backends[0].CreateReplay(ctx, deadletters.TopicReplayRequest{Source: "orders", ReplaySpec: spec,
 		Start: true})
 	r.must(err)
 	return got.ReplayUUID
@@ -129,7 +131,7 @@ func (r *replayRun) start(ctx context.Context, spec deadletters.ReplaySpec) uuid
 func (r *replayRun) reach(ctx context.Context, id uuid.UUID, offsets int64) *deadletters.TopicReplay {
 	r.t.Helper()
 	for {
-		got, err := ask(ctx, r.run, func(b deadletters.Backend) (*deadletters.TopicReplay, error) {
+		got, err := account.Ask(ctx, &r.nodes, func(b deadletters.Backend) (*deadletters.TopicReplay, error) {
 			return b.Replay(ctx, id)
 		})
 		r.must(err)
@@ -153,7 +155,7 @@ func (r *replayRun) reach(ctx context.Context, id uuid.UUID, offsets int64) *dea
 func (r *replayRun) letters(ctx context.Context) (out []json.RawMessage) {
 	r.t.Helper()
 	for f := (deadletters.LetterFilter{Limit: 1000}); ; {
-		page, err := r.clients[0].Letters(ctx, f)
+		page, err := r.nodes.Backends[0].Letters(ctx, f)
 		r.must(err)
 		for i := range page.Letters {
 			out = append(out, page.Letters[i].Original.Payload)

@@ -14,12 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
-	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/proof/crashtest/account"
 )
 
 // queues are for letters of operators, letters of a policy, and the consumer.
@@ -37,8 +35,8 @@ type world struct {
 	healthy    bool
 	messages   int
 	deliveries []delivery
-	twice      int           // deliveries of the same send
-	returned   map[send]bool // of which a delivery has died again
+	twice      int                   // deliveries of the same send
+	returned   map[account.Send]bool // of which a delivery has died again
 	redrives   int
 }
 
@@ -49,8 +47,10 @@ type delivery struct {
 	replays int
 }
 
+func (d delivery) send() account.Send { return account.SendOf(d.redrive, d.letter, d.replays) }
+
 func newWorld(b *bridge, rng *rand.Rand) *world {
-	return &world{bridge: b, rng: rng, returned: map[send]bool{}}
+	return &world{bridge: b, rng: rng, returned: map[account.Send]bool{}}
 }
 
 func (w *world) die(n int) {
@@ -180,7 +180,7 @@ func orderOf(payload []byte) int {
 
 // check compares the consumer's deliveries with Tasker's reports.
 func (r *run) check(ctx context.Context) error {
-	letters, err := r.letters(ctx)
+	letters, err := r.nodes.Letters(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -192,22 +192,23 @@ func (r *run) check(ctx context.Context) error {
 			l.Occurrences, l.CapturedAt.Format(time.TimeOnly)))
 		byID[l.LetterUUID.String()] = l
 		if n < 1 || n > w.messages {
-			r.wrong("unknown", "letter %s is of the message %q", l.LetterUUID, l.Original.Payload)
+			r.Wrong("unknown", "letter %s is of the message %q", l.LetterUUID, l.Original.Payload)
 		}
 	}
 	for n := 1; n <= w.messages; n++ {
 		switch of := byMessage[n]; {
 		case len(of) == 0:
-			r.wrong("lost", "message %d is no letter", n)
+			r.Wrong("lost", "message %d is no letter", n)
 		case len(of) > 1:
-			r.wrong("twice in", "message %d is %d letters: %s", n, len(of), strings.Join(of, "; "))
+			r.Wrong("twice in", "message %d is %d letters: %s", n, len(of), strings.Join(of, "; "))
 		}
 	}
-	items, err := r.items(ctx)
+	items, redrives, err := r.nodes.Items(ctx, &r.Violations)
 	if err != nil {
 		return err
 	}
-	acts, err := r.acts(ctx)
+	w.redrives = redrives
+	acts, err := r.nodes.Acts(ctx)
 	if err != nil {
 		return err
 	}
@@ -215,44 +216,10 @@ func (r *run) check(ctx context.Context) error {
 	return nil
 }
 
-// send is one letter of one redrive, or of one turn of a policy.
-type send struct {
-	redrive, letter string
-	replays         int // of a policy
-}
-
-func (d delivery) send() send {
-	if d.redrive == "" {
-		return send{letter: d.letter, replays: d.replays}
-	}
-	return send{redrive: d.redrive, letter: d.letter}
-}
-
-func (r *run) acts(ctx context.Context) (map[string]int, error) {
-	of := map[string]int{}
-	for below := int64(0); ; {
-		page, err := r.trail.Audit(ctx, operate.AuditFilter{Limit: 1000, Below: below})
-		if err != nil || len(page) == 0 {
-			return of, err
-		}
-		for _, a := range page {
-			below = a.No
-			if a.Kind != "send_letter_again" {
-				continue
-			}
-			var data struct{ Object string }
-			if err := json.Unmarshal(a.Data, &data); err != nil {
-				return of, err
-			}
-			of[data.Object]++
-		}
-	}
-}
-
-func (r *run) checkSends(items map[send]deadletters.Item, acts map[string]int,
+func (r *run) checkSends(items map[account.Send]account.Item, acts map[string]int,
 	letters map[string]deadletters.Letter,
 ) {
-	got, replays := map[send]int{}, map[string]int{}
+	got, replays := map[account.Send]int{}, map[string]int{}
 	for _, d := range r.world.deliveries {
 		at := d.send()
 		if got[at]++; got[at] == 1 {
@@ -263,64 +230,36 @@ func (r *run) checkSends(items map[send]deadletters.Item, acts map[string]int,
 		if d.redrive == "" {
 			if got[at] == 2 { // a third time is not recorded again
 				if acts[d.letter]--; acts[d.letter] < 0 {
-					r.wrong("sent twice", "%+v was delivered again and is not in the audit trail", d)
+					r.Wrong("sent twice", "%+v was delivered again and is not in the audit trail", d)
 				}
 			}
 			continue
 		}
 		item, ok := items[at]
-		switch sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; {
+		switch sent := item.Sent(); {
 		case !ok || !sent:
-			r.wrong("unreported", "%+v was delivered; its item is %q: %s", d, item.State, item.Message)
+			r.Wrong("unreported", "%+v was delivered; its item is %q: %s", d, item.State, item.Message)
 		case got[at] > 1 && !item.Uncertain:
-			r.wrong("sent twice", "%+v was delivered again and is not reported as uncertain", d)
+			r.Wrong("sent twice", "%+v was delivered again and is not reported as uncertain", d)
 		}
 	}
 	for at, item := range items {
-		if sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; sent && got[at] == 0 {
-			r.wrong("not sent", "item %d of %s is %s and was never delivered", item.No, at.redrive, item.State)
+		if sent := item.Sent(); sent && got[at] == 0 {
+			r.Wrong("not sent", "item %d of %s is %s and was never delivered", item.No, at.Redrive, item.State)
 		} else if !sent && item.State != deadletters.ItemSkipped && item.State != deadletters.ItemPending {
-			r.wrong("undecided", "item %d of %s is %s: %s", item.No, at.redrive, item.State, item.Message)
+			r.Wrong("undecided", "item %d of %s is %s: %s", item.No, at.Redrive, item.State, item.Message)
 		}
 	}
 	returns := map[string]int{}
 	for at := range r.world.returned {
-		returns[at.letter]++
+		returns[at.Letter]++
 	}
 	for id, l := range letters {
 		if l.Replays != replays[id] {
-			r.wrong("replays", "letter %s has %d replays, and was sent by %d redrives", id, l.Replays, replays[id])
+			r.Wrong("replays", "letter %s has %d replays, and was sent by %d redrives", id, l.Replays, replays[id])
 		}
 		if l.Occurrences != 1+returns[id] {
-			r.wrong("occurrences", "letter %s has died %d times, and came back from %d sends", id, l.Occurrences, returns[id])
+			r.Wrong("occurrences", "letter %s has died %d times, and came back from %d sends", id, l.Occurrences, returns[id])
 		}
 	}
-}
-
-func (r *run) items(ctx context.Context) (map[send]deadletters.Item, error) {
-	redrives, err := r.redrives(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all := map[send]deadletters.Item{}
-	for _, d := range redrives {
-		of, err := pages(ctx, r, func(b deadletters.Backend, cursor string) ([]deadletters.Item, string, error) {
-			p, err := b.RedriveItems(ctx, d.RedriveUUID, deadletters.ItemFilter{Limit: 1000, Cursor: cursor})
-			if err != nil {
-				return nil, "", err
-			}
-			return p.Items, p.NextCursor, nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range of {
-			at := send{redrive: d.RedriveUUID.String(), letter: uuid.UUID(i.ID).String()}
-			if _, twice := all[at]; twice {
-				r.wrong("items", "letter %s is twice in the redrive %s", at.letter, at.redrive)
-			}
-			all[at] = i
-		}
-	}
-	return all, nil
 }

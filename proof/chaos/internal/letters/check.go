@@ -2,18 +2,15 @@ package letters
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/proof/crashtest/account"
 )
 
-// account is Tasker's account of a message. After a failover a message of a list may be several letters.
-type account struct {
+// history is Tasker's account of a message. After a failover a message of a list may be several letters.
+type history struct {
 	letters     []deadletters.Letter
 	replays     int
 	occurrences int
@@ -23,32 +20,28 @@ type account struct {
 	exposed     bool // it changed while Redis was about to lose it
 }
 
-// send is one letter of one redrive, or of one turn of a policy.
-type send struct {
-	redrive, letter string
-	replays         int // of a policy
-}
-
-func (d delivery) send() send {
-	if d.redrive == "" {
-		return send{letter: d.letter, replays: d.replays}
-	}
-	return send{redrive: d.redrive, letter: d.letter}
-}
-
 // check compares the messages and the consumer's deliveries with Tasker's account.
 func (r *run) check(ctx context.Context) error {
-	items, err := r.allItems(ctx)
+	items, redrives, err := r.nodes.Items(ctx, &r.Violations)
 	if err != nil {
 		return err
 	}
-	acts, err := r.acts(ctx)
+	r.add("redrives", redrives)
+	for at, i := range items {
+		if i.State == deadletters.ItemFailed {
+			r.count("failed items")
+		}
+		if i.State == deadletters.ItemSending || i.State == deadletters.ItemPending && i.Of == deadletters.RedriveDone {
+			r.Wrong("undecided", "item %d of the redrive %s is %s", i.No, at.Redrive, i.State)
+		}
+	}
+	acts, err := r.nodes.Acts(ctx)
 	if err != nil {
 		return err
 	}
-	accounts := map[int]*account{}
+	accounts := map[int]*history{}
 	for _, source := range []string{byHand, automatic} {
-		letters, err := r.nodes.letters(ctx, source)
+		letters, err := r.nodes.Letters(ctx, source)
 		if err != nil {
 			return err
 		}
@@ -62,13 +55,13 @@ func (r *run) check(ctx context.Context) error {
 	for _, d := range r.world.deliveries {
 		delivered[d.message]++
 		if d.message < 1 || d.message > len(r.world.messages) {
-			r.wrong("unknown", "the consumer got the message %d", d.message)
+			r.Wrong("unknown", "the consumer got the message %d", d.message)
 		}
 	}
 	for i, m := range r.world.messages {
 		a := accounts[i+1]
 		if a == nil {
-			a = &account{}
+			a = &history{}
 		}
 		a.exposed = a.exposed || r.failover && r.lostIn(m.at)
 		r.checkMessage(i+1, m, a, delivered[i+1])
@@ -84,15 +77,15 @@ func (r *run) check(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) book(accounts map[int]*account, l deadletters.Letter, items map[send]deadletters.Item, acts int) {
+func (r *run) book(accounts map[int]*history, l deadletters.Letter, items map[account.Send]account.Item, acts int) {
 	n := order(string(l.Original.Payload))
 	if n < 1 || n > len(r.world.messages) {
-		r.wrong("unknown", "letter %s is of the message %q", l.LetterUUID, l.Original.Payload)
+		r.Wrong("unknown", "letter %s is of the message %q", l.LetterUUID, l.Original.Payload)
 		return
 	}
 	a := accounts[n]
 	if a == nil {
-		a = &account{}
+		a = &history{}
 		accounts[n] = a
 	}
 	r.count("letters")
@@ -103,10 +96,10 @@ func (r *run) book(accounts map[int]*account, l deadletters.Letter, items map[se
 	a.exposed = a.exposed || r.lostIn(l.CapturedAt) || r.lostIn(l.LastAt) || r.lostIn(l.StateAt)
 	sent := 0
 	for at, i := range items {
-		if at.letter != l.LetterUUID.String() {
+		if at.Letter != l.LetterUUID.String() {
 			continue
 		}
-		if i.State == deadletters.ItemSent || i.State == deadletters.ItemReturned {
+		if i.Sent() {
 			sent++
 		}
 		if i.Uncertain { // a failed one, too: a process may have sent it, and ended before another try
@@ -115,26 +108,26 @@ func (r *run) book(accounts map[int]*account, l deadletters.Letter, items map[se
 		if i.Uncertain && i.State == deadletters.ItemFailed {
 			a.undone++
 		}
-		a.items = append(a.items, fmt.Sprintf("%s %s uncertain=%t %q", at.redrive, i.State, i.Uncertain, i.Message))
+		a.items = append(a.items, fmt.Sprintf("%s %s uncertain=%t %q", at.Redrive, i.State, i.Uncertain, i.Message))
 		a.exposed = a.exposed || r.lostIn(i.At)
 	}
 	if l.Source == byHand && sent != l.Replays {
-		r.wrong("replays", "letter %s has %d replays, and %d items of redrives were sent", l.LetterUUID, l.Replays, sent)
+		r.Wrong("replays", "letter %s has %d replays, and %d items of redrives were sent", l.LetterUUID, l.Replays, sent)
 	}
 }
 
-func (r *run) checkMessage(n int, m message, a *account, delivered int) {
+func (r *run) checkMessage(n int, m message, a *history, delivered int) {
 	switch {
 	case len(a.letters) == 0 && m.lost:
 		r.count("lost by FLUSHALL")
 	case len(a.letters) == 0 && m.sure && a.exposed:
 		r.count("lost by a failover")
 	case len(a.letters) == 0 && m.sure:
-		r.wrong("lost", "message %d of %v is no letter", n, m.at.Format("15:04:05.000"))
+		r.Wrong("lost", "message %d of %v is no letter", n, m.at.Format("15:04:05.000"))
 	case len(a.letters) > 1 && a.exposed && r.kind == lists:
 		r.count("captured twice after a failover")
 	case len(a.letters) > 1:
-		r.wrong("twice in", "message %d is %d letters: %s and %s", n, len(a.letters), a.letters[0].Position,
+		r.Wrong("twice in", "message %d is %d letters: %s and %s", n, len(a.letters), a.letters[0].Position,
 			a.letters[1].Position)
 	}
 	r.add("uncertain", a.uncertain)
@@ -142,12 +135,12 @@ func (r *run) checkMessage(n int, m message, a *account, delivered int) {
 	case extra > 0 && r.resends() && a.uncertain > 0:
 		r.add("sent twice, and reported", extra)
 	case extra > 0:
-		r.wrong("sent twice", "message %d was delivered %d times; %d sends are reported, %d of them as uncertain", n,
+		r.Wrong("sent twice", "message %d was delivered %d times; %d sends are reported, %d of them as uncertain", n,
 			delivered, a.replays, a.uncertain)
 	case extra < 0 && a.exposed:
 		r.add("sends lost by a failover", -extra)
 	case extra < 0: // sent means delivered
-		r.wrong("not sent", "message %d was delivered %d times; %d sends are reported, %d of them as uncertain", n,
+		r.Wrong("not sent", "message %d was delivered %d times; %d sends are reported, %d of them as uncertain", n,
 			delivered, a.replays, a.uncertain)
 	}
 	if len(a.letters) == 0 || a.exposed {
@@ -158,7 +151,7 @@ func (r *run) checkMessage(n int, m message, a *account, delivered int) {
 		least = len(a.letters)
 	}
 	if a.occurrences < least-a.undone || a.occurrences > most {
-		r.wrong("occurrences", "message %d has died %d to %d times; its letter says %d, its sends: %s", n, least, most,
+		r.Wrong("occurrences", "message %d has died %d to %d times; its letter says %d, its sends: %s", n, least, most,
 			a.occurrences, strings.Join(a.items, "; "))
 	} else if a.occurrences < least {
 		r.add("deaths of failed sends", least-a.occurrences)
@@ -170,8 +163,8 @@ func (r *run) checkMessage(n int, m message, a *account, delivered int) {
 func (r *run) resends() bool { return r.flush || r.failover || r.kind.blind }
 
 // checkHeaders compares each delivery that has headers with the item of its send.
-func (r *run) checkHeaders(items map[send]deadletters.Item) {
-	got := map[send]int{}
+func (r *run) checkHeaders(items map[account.Send]account.Item) {
+	got := map[account.Send]int{}
 	for _, d := range r.world.deliveries {
 		at := d.send()
 		got[at]++
@@ -179,24 +172,24 @@ func (r *run) checkHeaders(items map[send]deadletters.Item) {
 			continue
 		}
 		item, ok := items[at]
-		switch sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; {
+		switch sent := item.Sent(); {
 		case !ok || !sent && !item.Uncertain:
-			r.wrong("unreported", "%+v was delivered; its item is %q: %s", d, item.State, item.Message)
+			r.Wrong("unreported", "%+v was delivered; its item is %q: %s", d, item.State, item.Message)
 		case got[at] > 1 && (!item.Uncertain || !r.resends()):
-			r.wrong("sent twice", "%+v was delivered again; its item says uncertain=%t", d, item.Uncertain)
+			r.Wrong("sent twice", "%+v was delivered again; its item says uncertain=%t", d, item.Uncertain)
 		}
 	}
 }
 
 // checkKeys checks that messages keep their keys, and that a redrive's messages of one key come in the order of its
 // items, that of their first capture. An uncertain send may come late.
-func (r *run) checkKeys(items map[send]deadletters.Item) {
+func (r *run) checkKeys(items map[account.Send]account.Item) {
 	type lane struct{ redrive, key string }
-	last, seen := map[lane]delivery{}, map[send]bool{}
+	last, seen := map[lane]delivery{}, map[account.Send]bool{}
 	for _, d := range r.world.deliveries {
 		at, of := d.send(), lane{d.redrive, d.key}
 		if d.key != keyOf(d.message) {
-			r.wrong("key", "message %d was delivered with the key %q", d.message, d.key)
+			r.Wrong("key", "message %d was delivered with the key %q", d.message, d.key)
 		}
 		if d.redrive == "" || seen[at] || items[at].Uncertain {
 			continue
@@ -204,60 +197,9 @@ func (r *run) checkKeys(items map[send]deadletters.Item) {
 		seen[at] = true
 		r.count("deliveries in order")
 		if before, ok := last[of]; ok && (items[before.send()].No > items[at].No || before.message > d.message) {
-			r.wrong("order", "of the key %s in the redrive %s item %d, message %d, was delivered after item %d, message %d",
+			r.Wrong("order", "of the key %s in the redrive %s item %d, message %d, was delivered after item %d, message %d",
 				d.key, d.redrive, items[at].No, d.message, items[before.send()].No, before.message)
 		}
 		last[of] = d
-	}
-}
-
-func (r *run) allItems(ctx context.Context) (map[send]deadletters.Item, error) {
-	redrives, err := r.nodes.redrives(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.add("redrives", len(redrives))
-	all := map[send]deadletters.Item{}
-	for _, d := range redrives {
-		items, err := r.nodes.items(ctx, &d)
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range items {
-			at := send{redrive: d.RedriveUUID.String(), letter: uuid.UUID(i.ID).String()}
-			if _, twice := all[at]; twice {
-				r.wrong("items", "letter %s is twice in the redrive %s", at.letter, at.redrive)
-			}
-			all[at] = i
-			if i.State == deadletters.ItemFailed {
-				r.count("failed items")
-			}
-			if i.State == deadletters.ItemSending || i.State == deadletters.ItemPending && d.State == deadletters.RedriveDone {
-				r.wrong("undecided", "item %d of the redrive %s is %s", i.No, d.RedriveUUID, i.State)
-			}
-		}
-	}
-	return all, nil
-}
-
-// acts returns how often the audit trail says that a policy may have sent a letter twice.
-func (r *run) acts(ctx context.Context) (map[string]int, error) {
-	of := map[string]int{}
-	for below := int64(0); ; {
-		page, err := r.nodes.trails[0].Audit(ctx, operate.AuditFilter{Limit: 1000, Below: below})
-		if err != nil || len(page) == 0 {
-			return of, err
-		}
-		for _, a := range page {
-			below = a.No
-			var data struct{ Object string }
-			if a.Kind != "send_letter_again" {
-				continue
-			}
-			if err := json.Unmarshal(a.Data, &data); err != nil {
-				return of, err
-			}
-			of[data.Object]++
-		}
 	}
 }

@@ -232,7 +232,7 @@ func (r *run) ends() (done, dead map[int]int, err error) {
 	for _, text := range letters {
 		f, err := redisqueue.ParseJobFailure([]byte(fmt.Sprint(text)))
 		if err != nil {
-			r.wrong("damaged", "a dead letter is %q: %v", text, err)
+			r.Wrong("damaged", "a dead letter is %q: %v", text, err)
 			continue
 		}
 		dead[order(string(f.Job))]++
@@ -258,13 +258,13 @@ func (r *run) checkJobs() error {
 		exposed := r.failover && r.lostIn(m.at)
 		switch {
 		case wrong > 0:
-			r.wrong("wrong end", "job %d was done %d times and is %d dead letters", n, done[n], dead[n])
+			r.Wrong("wrong end", "job %d was done %d times and is %d dead letters", n, done[n], dead[n])
 		case right == 0 && m.lost:
 			r.count("lost by FLUSHALL")
 		case right == 0 && m.sure && exposed:
 			r.count("lost by a failover")
 		case right == 0 && m.sure:
-			r.wrong("lost", "job %d of %v was not done, and is no dead letter", n, m.at.Format("15:04:05.000"))
+			r.Wrong("lost", "job %d of %v was not done, and is no dead letter", n, m.at.Format("15:04:05.000"))
 		case right > 1 && fate(n, 2) != nil:
 			r.add("dead letters twice", right-1)
 		case right > 1:
@@ -274,7 +274,7 @@ func (r *run) checkJobs() error {
 		delete(dead, n)
 	}
 	if len(done)+len(dead) > 0 {
-		r.wrong("unknown", "jobs that nobody pushed: %v, %v", done, dead)
+		r.Wrong("unknown", "jobs that nobody pushed: %v, %v", done, dead)
 	}
 	r.add("jobs", len(c.jobs))
 	return nil
@@ -299,7 +299,7 @@ func (r *run) back(ctx context.Context, killed time.Time) error {
 			}
 			return "jobs are not done after a failover", nil
 		}
-		letters, err := r.nodes.letters(ctx, byHand)
+		letters, err := r.nodes.Letters(ctx, byHand)
 		for _, l := range letters {
 			if order(string(l.Original.Payload)) > len(r.world.messages)-perKill {
 				return "", err
@@ -312,7 +312,7 @@ func (r *run) back(ctx context.Context, killed time.Time) error {
 	}
 	took := time.Since(killed)
 	if took > backLimit {
-		r.wrong("slow", "%v after the master was killed there was the first letter, or job", took)
+		r.Wrong("slow", "%v after the master was killed there was the first letter, or job", took)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -51,7 +51,7 @@ func (r *run) dispatchEnv() []string {
 func (r *run) dispatches(ctx context.Context) error {
 	r.fleet = &fleet{journal: crashtest.NewJournal()}
 	r.fleet.journal.Foreign["foreign"] = true
-	for _, s := range r.nodes.servers {
+	for _, s := range r.nodes.Servers {
 		if err := s.Start(ctx); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (r *run) startPrograms(ctx context.Context) error {
 			return err
 		}
 		r.nodes.logs = append(r.nodes.logs, log)
-		args := []string{"worker", "--server", r.nodes.servers[i%len(r.nodes.servers)].URL(),
+		args := []string{"worker", "--server", r.nodes.Servers[i%len(r.nodes.Servers)].URL(),
 			"--name", fmt.Sprintf("program%d", i), "--concurrency", "4",
 			"--namespace", "*", "--handler", "foreign=sleep 0.05; cat"}
 		if i < 2 {
@@ -159,7 +159,7 @@ func (r *run) work(ctx context.Context) error {
 // checkTasks kills the nodes, so that nothing is only in memory, and compares the answers with the end state.
 func (r *run) checkTasks(ctx context.Context) error {
 	r.endPrograms()
-	for _, s := range r.nodes.servers {
+	for _, s := range r.nodes.Servers {
 		s.Kill()
 		s.Gone()
 		if err := s.Start(ctx); err != nil {
@@ -176,7 +176,7 @@ func (r *run) checkTasks(ctx context.Context) error {
 	}
 	v := crashtest.Check(r.fleet.journal, found)
 	for _, one := range v.Violations {
-		r.wrong(string(one.Rule), "%s", one.Text)
+		r.Wrong(string(one.Rule), "%s", one.Text)
 	}
 	r.add("tasks", v.Tasks)
 	r.add("steps", v.Steps)
@@ -184,9 +184,9 @@ func (r *run) checkTasks(ctx context.Context) error {
 	r.add("duplicate executions", v.Duplicates)
 	r.add("stale refused", v.StaleRefused)
 	r.countAttempts(found)
-	letters, err := r.nodes.letters(ctx, "worker-dead-letters")
+	letters, err := r.nodes.Letters(ctx, "worker-dead-letters")
 	if err == nil && len(letters) > 0 {
-		r.wrong("letters", "%d messages of the dispatch were taken for others: %+v", len(letters), letters[0])
+		r.Wrong("letters", "%d messages of the dispatch were taken for others: %+v", len(letters), letters[0])
 	}
 	return err
 }
@@ -203,6 +203,6 @@ func (r *run) countAttempts(found []crashtest.Found) {
 		}
 	}
 	if r.counts["attempts over RabbitMQ"] == 0 || r.options.Kills >= 10 && r.counts["attempts dispatch_expired"] == 0 {
-		r.wrong("weak", "the run proves nothing: no step came over RabbitMQ, or no message expired")
+		r.Wrong("weak", "the run proves nothing: no step came over RabbitMQ, or no message expired")
 	}
 }

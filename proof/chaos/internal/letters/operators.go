@@ -11,9 +11,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/proof/crashtest/account"
 )
 
 // The sources. The letters of the last one always stay.
@@ -23,22 +23,13 @@ const (
 	untouchedLetters             = 3
 )
 
-// refused: there is nothing to do, or another operator has done it.
-func refused(err error) bool {
-	switch tasker.ErrorCode(err) {
-	case tasker.CodeInvalid, tasker.CodeConflict, tasker.CodeWrongState, tasker.CodeNotFound:
-		return true
-	}
-	return false
-}
-
 func (r *run) configure(ctx context.Context) error {
 	for name, queue := range map[string]string{byHand: dead, automatic: deadOfPolicy, untouched: deadUntouched} {
 		source := deadletters.SourceRequest{Source: deadletters.Source{Name: name, Driver: r.kind.driver, Queue: queue,
 			URL: r.brokers.through(r.kind.parameters(r.flush)), Format: cmp.Or(r.kind.format, "job_failure"),
 			Targets:    []string{orders},
 			MaxReplays: 1000}}
-		if _, err := ask(ctx, r.nodes, func(b deadletters.Backend) (*deadletters.Source, error) {
+		if _, err := account.Ask(ctx, &r.nodes.Nodes, func(b deadletters.Backend) (*deadletters.Source, error) {
 			return b.SaveSource(ctx, source)
 		}); err != nil {
 			return fmt.Errorf("add the source %s: %w", name, err)
@@ -46,19 +37,10 @@ func (r *run) configure(ctx context.Context) error {
 	}
 	policy := deadletters.PolicyRequest{Policy: deadletters.Policy{Source: automatic,
 		Strategy: deadletters.Immediate, MaxRetries: 1000, KeepExhausted: true}}
-	_, err := ask(ctx, r.nodes, func(b deadletters.Backend) (*deadletters.Policy, error) {
+	_, err := account.Ask(ctx, &r.nodes.Nodes, func(b deadletters.Backend) (*deadletters.Policy, error) {
 		return b.SavePolicy(ctx, policy)
 	})
 	return err
-}
-
-// redrive selects everything open.
-func redrive(source string, canary int) deadletters.RedriveRequest {
-	return deadletters.RedriveRequest{Operation: deadletters.OpRedrive, Destination: orders, Start: true,
-		Selection:     deadletters.Selection{Namespace: "default", Source: source},
-		IncludeParked: true, Plan: deadletters.Plan{Canary: canary, Factor: 2, Largest: 200, ObserveSeconds: 0.05},
-		Stop: deadletters.StopRule{ReturnedShare: 1, SamePrint: 100_000, Failed: 100_000},
-		Act:  deadletters.Act{Actor: "ann", Reason: "fixed"}}
 }
 
 // operate is an operator who redrives everything open, sometimes by /api/dlq, and pauses or cancels some redrives.
@@ -77,16 +59,17 @@ func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand
 			}
 			continue
 		}
-		made, err := ask(ctx, r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
-			return b.CreateRedrive(ctx, redrive(byHand, 5+rng.IntN(20)))
+		made, err := account.Ask(ctx, &r.nodes.Nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
+			return b.CreateRedrive(ctx, account.RedriveAll(byHand, orders, 5+rng.IntN(20)))
 		})
 		switch {
-		case ctx.Err() != nil || refused(err):
+		case ctx.Err() != nil || account.Refused(err):
 		case err != nil:
 			return fmt.Errorf("create a redrive: %w", err)
 		case rng.IntN(3) == 0:
 			what := []deadletters.RedriveAction{deadletters.PauseRedrive, deadletters.CancelRedrive}[rng.IntN(2)]
-			_, _ = ask(ctx, r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) { // it may have ended
+			// It may have ended.
+			_, _ = account.Ask(ctx, &r.nodes.Nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
 				return b.ActOnRedrive(ctx, made.RedriveUUID, deadletters.RedriveAct{Action: what})
 			})
 		}
@@ -97,7 +80,7 @@ func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand
 func (r *run) requeueAll(ctx context.Context, rng *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	s := r.nodes.servers[rng.IntN(len(r.nodes.servers))]
+	s := r.nodes.Servers[rng.IntN(len(r.nodes.Servers))]
 	answer, err := call(ctx, http.MethodPost, s.URL()+"/api/dlq/requeue-all/"+dead+"?include_parked=true")
 	if err != nil {
 		return nil
@@ -115,10 +98,10 @@ func (r *run) requeueAll(ctx context.Context, rng *rand.Rand) error {
 // empty queue.
 func (r *run) watch(ctx context.Context, rng *rand.Rand) {
 	for clock.Sleep(ctx, time.Duration(50+rng.IntN(100))*time.Millisecond) == nil {
-		s := r.nodes.servers[rng.IntN(len(r.nodes.servers))]
+		s := r.nodes.Servers[rng.IntN(len(r.nodes.Servers))]
 		err := r.lookAt(ctx, s.URL())
 		if err != nil && ctx.Err() == nil {
-			r.wrong("empty", "%v", err)
+			r.Wrong("empty", "%v", err)
 		}
 	}
 }

@@ -10,17 +10,19 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/taskerhq/tasker/proof/crashtest/account"
 )
 
 // notes are the counts and violations of a run. They are safe for concurrent use.
 type notes struct {
+	account.Violations
+
 	label string // name of the run
 	out   io.Writer
 
 	mu     sync.Mutex
 	counts map[string]int
-	found  map[string]int // violations by kind
-	shown  []string
 	times  []time.Duration // from a failover to the next letter or job
 	// windows are the failovers.
 	windows []window
@@ -43,18 +45,6 @@ func (n *notes) say(format string, args ...any) {
 	fmt.Fprintf(n.out, "  %s %s\n", n.label, fmt.Sprintf(format, args...))
 }
 
-// wrong notes a violation; five of each kind are shown.
-func (n *notes) wrong(kind, format string, args ...any) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.found == nil {
-		n.found = map[string]int{}
-	}
-	if n.found[kind]++; n.found[kind] <= 5 {
-		n.shown = append(n.shown, kind+": "+fmt.Sprintf(format, args...))
-	}
-}
-
 // Report is the result of a run.
 type Report struct {
 	Name       string
@@ -69,7 +59,8 @@ type Report struct {
 func (r *Report) OK() bool { return r.Err == nil && len(r.Violations) == 0 }
 
 func (r *run) report(took time.Duration, err error) *Report {
-	rep := &Report{Name: r.name, Err: err, Violations: r.shown}
+	found, shown := r.Found()
+	rep := &Report{Name: r.name, Err: err, Violations: shown}
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(r.counts)) {
 		parts = append(parts, fmt.Sprintf("%s %d", what, r.counts[what]))
@@ -86,11 +77,11 @@ func (r *run) report(took time.Duration, err error) *Report {
 	if err == nil && r.counts["letters"]+r.counts["jobs"]+r.counts["tasks"] == 0 || rep.Kills < r.options.Kills {
 		rep.Violations = append(rep.Violations, "the run proves nothing: nothing was captured, or killed too seldom")
 	}
-	for kind, n := range r.found {
+	for kind, n := range found {
 		rep.Violations = append(rep.Violations, fmt.Sprintf("%d times in all: %s", n, kind))
 	}
 	if r.nodes != nil {
-		for _, s := range r.nodes.servers {
+		for _, s := range r.nodes.Servers {
 			rep.Violations = append(rep.Violations, s.Crashes()...)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/process"
+	"github.com/taskerhq/tasker/proof/crashtest/account"
 )
 
 // The bounds of a run.
@@ -136,7 +137,7 @@ func (r *run) sources(ctx context.Context) error {
 	if err = errors.Join(err, all.Wait()); err != nil {
 		return err
 	}
-	for _, s := range r.nodes.servers { // so that nothing is only in memory
+	for _, s := range r.nodes.Servers { // so that nothing is only in memory
 		s.Kill()
 		s.Gone()
 		if err := s.Start(ctx); err != nil {
@@ -147,7 +148,7 @@ func (r *run) sources(ctx context.Context) error {
 }
 
 func (r *run) begin(ctx context.Context) error {
-	for _, s := range r.nodes.servers {
+	for _, s := range r.nodes.Servers {
 		if err := s.Start(ctx); err != nil {
 			return err
 		}
@@ -166,7 +167,7 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	return r.until(ctx, func(ctx context.Context) (string, error) {
-		letters, err := r.nodes.letters(ctx, untouched)
+		letters, err := r.nodes.Letters(ctx, untouched)
 		if err == nil && len(letters) < untouchedLetters {
 			return "the first letters are not captured", nil
 		}
@@ -200,11 +201,11 @@ func (r *run) settle(ctx context.Context) error {
 			return busy, err
 		}
 		for _, source := range []string{byHand, automatic} {
-			all := redrive(source, 200)
+			all := account.RedriveAll(source, orders, 200)
 			all.Selection.State = of
-			if _, err := ask(ctx, r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
+			if _, err := account.Ask(ctx, &r.nodes.Nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
 				return b.CreateRedrive(ctx, all)
-			}); err != nil && !refused(err) {
+			}); err != nil && !account.Refused(err) {
 				return "", err
 			}
 		}
@@ -214,29 +215,15 @@ func (r *run) settle(ctx context.Context) error {
 
 // busy describes unfinished work, and resumes paused redrives; "" at the end.
 func (r *run) busy(ctx context.Context) (string, error) {
-	redrives, err := r.nodes.redrives(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, d := range redrives {
-		if d.State == deadletters.RedrivePaused || d.State == deadletters.RedriveHalted {
-			_, err := ask(ctx, r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
-				return b.ActOnRedrive(ctx, d.RedriveUUID, deadletters.RedriveAct{Action: deadletters.ResumeRedrive})
-			})
-			if err != nil && !refused(err) {
-				return "", err
-			}
-		}
-		if !d.State.Ended() {
-			return fmt.Sprintf("the redrive %s is %s: %+v", d.RedriveUUID, d.State, d.Counts), nil
-		}
+	if busy, err := r.nodes.Unfinished(ctx); err != nil || busy != "" {
+		return busy, err
 	}
 	if waiting := r.world.waiting(); waiting != "" {
 		return waiting, nil
 	}
 	var all []deadletters.Letter
 	for _, source := range []string{byHand, automatic} {
-		letters, err := r.nodes.letters(ctx, source)
+		letters, err := r.nodes.Letters(ctx, source)
 		if err != nil {
 			return "", err
 		}

@@ -30,7 +30,7 @@ func (r *run) victims() []victim {
 		}
 		return all
 	}
-	for _, s := range r.nodes.servers {
+	for _, s := range r.nodes.Servers {
 		all = append(all, s)
 	}
 	if r.fleet != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/proof/crashtest/account"
 )
 
 // world is the outside of Tasker: dying messages, and their consumer.
@@ -25,7 +26,7 @@ type world struct {
 	read       []found   // of the list orders, at present
 	last       string    // ID of the last entry read of orders, unless that is a list
 	deliveries []delivery
-	died       map[send]bool // sends whose message has died again, except those of lists, whose messages do not say
+	died       map[account.Send]bool // sends whose message has died again, except those of lists, whose messages do not say
 }
 
 type message struct {
@@ -43,9 +44,11 @@ type delivery struct {
 	replays         int
 }
 
+func (d delivery) send() account.Send { return account.SendOf(d.redrive, d.letter, d.replays) }
+
 // newWorld makes a world around a Redis, or around another broker's queues.
 func newWorld(k *kind, server func() string, others queues, rng *rand.Rand) *world {
-	w := &world{kind: k, queues: &redis{k, server}, server: server, rng: rng, died: map[send]bool{}}
+	w := &world{kind: k, queues: &redis{k, server}, server: server, rng: rng, died: map[account.Send]bool{}}
 	if others != nil {
 		w.queues = others
 	}
@@ -116,7 +119,7 @@ func (w *world) look() error {
 
 // The caller of process holds w.mu.
 func (w *world) process(news []found) {
-	again, sends := map[string][]entry{}, map[string][]send{}
+	again, sends := map[string][]entry{}, map[string][]account.Send{}
 	for _, f := range news {
 		w.read, w.last = append(w.read, f), f.id
 		d := delivery{message: order(f.payload), key: f.key}
@@ -145,7 +148,7 @@ func (w *world) process(news []found) {
 			// A send with an unknown outcome may come twice, as one return.
 			if err == nil && !w.died[of] {
 				m.returns++
-				w.died[of] = of.letter != ""
+				w.died[of] = of.Letter != ""
 			}
 		}
 	}
