@@ -132,6 +132,10 @@ func (r *run) sources(ctx context.Context) error {
 	close(quiet)
 	if err == nil {
 		err = r.settle(ctx)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // the check says what is lost
+			r.Wrong("unsettled", "%v", err)
+			err = nil
+		}
 	}
 	cancel()
 	if err = errors.Join(err, all.Wait()); err != nil {
