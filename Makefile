@@ -31,6 +31,10 @@ WITH_SERVERS := $(GO) run ./internal/testkit/testenv
 # Chromium installed for a target that opens no page.
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
+# Tests of both modules in one run: inside proof/, ./... are the packages of proof, which take longest, and ../... those
+# of the product.
+TEST_BOTH := $(GO) -C proof test
+
 # Packages tested at a time: one more than processors, because many tests wait for brokers, kills and time-outs.
 AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
@@ -44,21 +48,21 @@ build: ## Build bin/tasker
 	$(GO) build -o bin/tasker ./cmd/tasker
 
 test: ## Run all tests, including crash tests, against servers that it starts
-	$(WITH_SERVERS) $(GO) test -p $(AT_ONCE) -timeout 20m $(TESTFLAGS) ./...
+	$(WITH_SERVERS) $(TEST_BOTH) -p $(AT_ONCE) -timeout 20m $(TESTFLAGS) ./... ../...
 
 # For .ci/run: RUN is a pattern of tests, OF the packages.
 test-of:
-	$(WITH_SERVERS) $(GO) test -timeout 20m $(TESTFLAGS) -run '$(RUN)' $(OF)
+	$(WITH_SERVERS) $(TEST_BOTH) -timeout 20m $(TESTFLAGS) -run '$(RUN)' $(OF)
 
 check: ## Check formatting, vet, lint and test; run it before a commit
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }
-	$(GO) vet ./...
+	@set -e; for module in $(MODULES); do $(GO) -C $$module vet ./...; done
 	@$(MAKE) --no-print-directory lint test
 
 # Not for the race detector: packages whose tests start programs or read the tree, one thing
 # at a time. SQLite itself, in Go from C, is not instrumented: it is guarded by one lock, has its own tests, and would
 # take half of the time.
-NOT_RACED := checks/.*|cli|cli/(bench|demo|transfer)|host/doctor|store/migration|testkit/(browsertest|clienttest|crashtest(/.*)?|kafkatest|rabbittest)
+NOT_RACED := checks/.*|cli|cli/(bench|demo|transfer)|host/doctor|store/migration|testkit/(browsertest|clienttest|kafkatest|process|rabbittest)
 # Examples whose tests run their READMEs.
 RUN_PAGES := intake|order|pipeline|priority-queue|report|thumbnails|webhooks
 # Nothing can race in tests that send thousands of requests one after another, or compare what SQL and Go say of the
@@ -150,10 +154,9 @@ KAFKA_RUNS := kafka-sqlite,kafka-postgres
 
 # CHAOSFLAGS='-minutes 30 -kills 500' for longer, '-seed N' repeats the choices of a run.
 chaos: build ## Kill nodes, crash PostgreSQL and break the network under load, with and without Redis
-	@cd chaos && $(GO) vet ./... && $(GO) test -count=1 ./... && $(GO) build -o ../bin/chaos . && \
-	$(GO) build -o ../bin/chaos-letters ./letters
+	@$(GO) -C proof build -o ../bin/ ./chaos && $(GO) -C proof build -o ../bin/chaos-letters ./chaos/letters
 	@bin/chaos-letters -node bin/tasker -kills 2 -only $(SHORT_RUNS) -at-once 2 > bin/chaos-letters.log 2>&1 & \
-	letters=$$!; cd chaos; status=0; \
+	letters=$$!; cd proof; status=0; \
 	../bin/chaos $(CHAOSFLAGS) && ../bin/chaos -redis $(CHAOSFLAGS) && ../bin/chaos -failover $(CHAOSFLAGS) || status=1; \
 	wait $$letters || status=1; cat ../bin/chaos-letters.log; exit $$status
 
@@ -161,26 +164,26 @@ chaos: build ## Kill nodes, crash PostgreSQL and break the network under load, w
 # slow cores, most of it waiting until another node takes over.
 KILLS ?= 100
 chaos-letters: ## Kill nodes at every stage of the capture and the redrive of dead letters
-	$(WITH_SERVERS) -without chromium env CRASH_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 5h -run TestKillLetters ./internal/testkit/crashtest/letters
+	$(WITH_SERVERS) -without chromium env CRASH_KILLS=$(KILLS) $(GO) -C proof test -count=1 -v -timeout 5h -run TestKillLetters ./crashtest/letters
 
 # KILLS=100 for longer, LETTERSFLAGS='-seed N' repeats the choices of a run, '-only consumer' takes one of eleven. 25
 # kills in each take a quarter of an hour on two slow cores.
 chaos-redis: KILLS = 25
 chaos-redis: build ## Kill nodes, applications and Redis, empty it, cut it off and replace it, under letters and jobs
-	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
+	@$(GO) -C proof build -o ../bin/chaos-letters ./chaos/letters
 	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(REDIS_RUNS) $(LETTERSFLAGS)
 
 # KILLS is for each of six runs; two go on at a time. LETTERSFLAGS='-only dispatch-postgres' takes one of them.
 chaos-rabbitmq: KILLS = 34
 chaos-rabbitmq: build ## Kill nodes, workers and RabbitMQ, freeze them and cut them off, under letters and dispatch
-	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
+	@$(GO) -C proof build -o ../bin/chaos-letters ./chaos/letters
 	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(RABBITMQ_RUNS) $(LETTERSFLAGS)
 
 # KILLS is for each of two runs, which go on at the same time. 100 kills in each take a quarter of an hour on two slow
 # cores.
 chaos-kafka: KILLS = 100
 chaos-kafka: build ## Kill nodes and Kafka, freeze them and cut them off, under letters
-	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
+	@$(GO) -C proof build -o ../bin/chaos-letters ./chaos/letters
 	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(KAFKA_RUNS) $(LETTERSFLAGS)
 
 bench: build ## Run the benchmarks of docs/concepts/benchmarks.md
@@ -192,11 +195,11 @@ bench: build ## Run the benchmarks of docs/concepts/benchmarks.md
 	bin/tasker bench --mode letters
 	bin/tasker bench --mode intake --tasks 100000
 	bin/tasker bench --mode letters --letters 1000000
-	cd bench && $(GO) run ./experiments -mode depth
-	cd bench && $(GO) run ./experiments -mode cases
-	cd bench && $(GO) run ./experiments -mode workers
-	cd bench && $(GO) run ./experiments -mode workers -via http
-	cd bench && $(GO) run ./experiments -mode cost -producers 256
+	cd proof && $(GO) run ./bench/experiments -mode depth
+	cd proof && $(GO) run ./bench/experiments -mode cases
+	cd proof && $(GO) run ./bench/experiments -mode workers
+	cd proof && $(GO) run ./bench/experiments -mode workers -via http
+	cd proof && $(GO) run ./bench/experiments -mode cost -producers 256
 
 bench-postgres: build ## Run the benchmarks on PostgreSQL, DB=postgres://...
 	@test -n '$(DB)' || { echo "name a PostgreSQL: make bench-postgres DB=postgres://..."; exit 2; }
@@ -206,11 +209,11 @@ bench-postgres: build ## Run the benchmarks on PostgreSQL, DB=postgres://...
 	bin/tasker bench --db "$(DB)" --mode letters --letters 1000000
 	bin/tasker bench --db "$(DB)" --via http --nodes 1 --tasks 100000 --workers 300 --producers 256
 	bin/tasker bench --db "$(DB)" --via http --nodes 3 --tasks 100000 --workers 300 --producers 256
-	cd bench && $(GO) run ./experiments -db "$(DB)" -mode pinned
-	cd bench && $(GO) run ./experiments -db "$(DB)" -mode depth -finished 10000000
-	cd bench && $(GO) run ./experiments -db "$(DB)" -mode cases
-	cd bench && $(GO) run ./experiments -db "$(DB)" -mode workers
-	cd bench && $(GO) run ./experiments -db "$(DB)" -mode cost -producers 256
+	cd proof && $(GO) run ./bench/experiments -db "$(DB)" -mode pinned
+	cd proof && $(GO) run ./bench/experiments -db "$(DB)" -mode depth -finished 10000000
+	cd proof && $(GO) run ./bench/experiments -db "$(DB)" -mode cases
+	cd proof && $(GO) run ./bench/experiments -db "$(DB)" -mode workers
+	cd proof && $(GO) run ./bench/experiments -db "$(DB)" -mode cost -producers 256
 
 bench-rabbitmq: build ## Run the benchmarks of dispatch, DB=postgres://... RABBITMQ=amqp://...
 	@test -n '$(DB)' -a -n '$(RABBITMQ)' || { \
@@ -221,10 +224,10 @@ bench-rabbitmq: build ## Run the benchmarks of dispatch, DB=postgres://... RABBI
 # DB=postgres://... names the server, in which schemas are made and dropped; without
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.
 bench-peers: ## Compare River, Asynq, a bare table and Tasker on one PostgreSQL, one Redis and SQLite
-	@cd bench && DB='$(DB)' $(GO) run . $(PEERSFLAGS)
-	@cd bench && DB='$(DB)' $(GO) run . -peers asynq,tasker-redis -tasks 20000 $(PEERSFLAGS)
-	@cd bench && DB='$(DB)' $(GO) run . -peers bare,tasker $(PEERSFLAGS)
-	@cd bench && DB='$(DB)' $(GO) run . -peers bare-sqlite,tasker-sqlite $(PEERSFLAGS)
+	@cd proof && DB='$(DB)' $(GO) run ./bench $(PEERSFLAGS)
+	@cd proof && DB='$(DB)' $(GO) run ./bench -peers asynq,tasker-redis -tasks 20000 $(PEERSFLAGS)
+	@cd proof && DB='$(DB)' $(GO) run ./bench -peers bare,tasker $(PEERSFLAGS)
+	@cd proof && DB='$(DB)' $(GO) run ./bench -peers bare-sqlite,tasker-sqlite $(PEERSFLAGS)
 
 # MINUTES=60 RATE=1000 for longer; DB=postgres://... names the server, else one is started. SOAKFLAGS='--unattended'.
 MINUTES ?= 30

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 	"github.com/taskerhq/tasker/kafka"
 )
@@ -37,7 +38,7 @@ func TestFailures(t *testing.T) {
 		}
 		return nil
 	}})
-	r.eventually("all events are done", func() bool { at, _ := r.committed(0); return at == 5 })
+	await.Until(r, "all events are done", func() bool { at, _ := r.committed(0); return at == 5 })
 
 	want := `{"event_id":"a"} not JSON {"event_id":"down"} {"event_id":"down"} {"event_id":"down"} ` +
 		`{"event_id":"bug"} {"event_id":"bug"} {"event_id":"bug"} {"event_id":"z"}`
@@ -74,7 +75,7 @@ func TestCountSurvivesRestart(t *testing.T) {
 		}
 		return nil
 	}})
-	r.eventually("the count is stored", func() bool {
+	await.Until(r, "the count is stored", func() bool {
 		at, text := r.committed(0)
 		return at == 1 && text == "tasker failures=2"
 	})
@@ -91,7 +92,7 @@ func TestCountSurvivesRestart(t *testing.T) {
 			results <- res
 		}
 	}})
-	r.eventually("all events are done", func() bool { at, text := r.committed(0); return at == 3 && text == "" })
+	await.Until(r, "all events are done", func() bool { at, text := r.committed(0); return at == 3 && text == "" })
 	if result := <-results; result.Failures != 3 || !result.DeadLetter {
 		t.Errorf("%+v", result)
 	}
@@ -133,8 +134,8 @@ func TestOtherPartitionsGoOn(t *testing.T) {
 			}
 			return nil
 		}})
-	r.eventually("the other partition is done", func() bool { at, _ := r.committed(1); return at == 2 })
-	r.eventually("the failure is stored", func() bool { _, text := r.committed(0); return text != "" })
+	await.Until(r, "the other partition is done", func() bool { at, _ := r.committed(1); return at == 2 })
+	await.Until(r, "the failure is stored", func() bool { _, text := r.committed(0); return text != "" })
 	if at, _ := r.committed(0); at != 0 || ran.count(`"behind"`) != 0 {
 		t.Errorf("the event behind the failed one ran: %s; offset %d", ran.String(), at)
 	}
@@ -183,14 +184,14 @@ func TestRebalance(t *testing.T) {
 		}
 	}
 	feed(100)
-	r.eventually("some are done", func() bool { return settled.Load() > 20 })
+	await.Until(r, "some are done", func() bool { return settled.Load() > 20 })
 	r.consume(member)
 	feed(100)
-	r.eventually("more are done", func() bool { return settled.Load() > 80 })
+	await.Until(r, "more are done", func() bool { return settled.Load() > 80 })
 	r.consume(member)
 	first()
 	feed(partitions * each * 2)
-	r.eventually("all are done", func() bool {
+	await.Until(r, "all are done", func() bool {
 		for p := range int32(partitions) {
 			if at, _ := r.committed(p); at != each {
 				return false

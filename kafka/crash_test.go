@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 	"github.com/taskerhq/tasker/kafka"
 )
@@ -80,14 +81,14 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(notes())
-		r.eventually("it works", func() bool { return len(notes()) > before+20*(kill%3) })
+		await.Until(r, "it works", func() bool { return len(notes()) > before+20*(kill%3) })
 		if err := cmd.Process.Kill(); err != nil {
 			t.Error(err)
 		}
 		_ = cmd.Wait() // it was killed
 	}
 	stop := r.runNoting(dir)
-	r.eventually("all is done", func() bool {
+	await.Until(r, "all is done", func() bool {
 		first, _ := r.committed(0)
 		second, _ := r.committed(1)
 		return first == each && second == each

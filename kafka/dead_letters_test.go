@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 	"github.com/taskerhq/tasker/kafka"
 )
@@ -50,7 +51,7 @@ func TestOutageOfKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = r.letters(kafka.DeadLetterOptions{})
-	r.eventually("the spool is sent", func() bool {
+	await.Until(r, "the spool is sent", func() bool {
 		_, _ = d.Drain(ctx) // tried until it succeeds
 		return d.Status().SpoolLetters == 0
 	})
@@ -93,7 +94,7 @@ func TestFullSpool(t *testing.T) {
 			return nil
 		}})
 	kafkatest.CreateTopic(t, r.url, r.dead, 1)
-	r.eventually("the partition goes on", func() bool { at, _ := r.committed(0); return at == 2 })
+	await.Until(r, "the partition goes on", func() bool { at, _ := r.committed(0); return at == 2 })
 	stop()
 	if s := d.Status(); s.Sent != 1 || s.Spooled != 0 {
 		t.Errorf("%+v", s)

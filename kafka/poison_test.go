@@ -13,6 +13,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 	"github.com/taskerhq/tasker/kafka"
 )
@@ -31,7 +32,7 @@ func consumePoison(t *testing.T, of []string) {
 			}
 			return nil
 		}})
-	r.eventually("all events are done", func() bool { at, _ := r.committed(0); return at == poisoned })
+	await.Until(r, "all events are done", func() bool { at, _ := r.committed(0); return at == poisoned })
 }
 
 // poisoned events; the first that ends its process is far behind the first event.
@@ -123,5 +124,5 @@ func TestStopsInGoodOrder(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the event does not run again")
 	}
-	r.eventually("it is done", func() bool { at, text := r.committed(0); return at == 2 && text == "" })
+	await.Until(r, "it is done", func() bool { at, text := r.committed(0); return at == 2 && text == "" })
 }

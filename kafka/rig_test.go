@@ -151,15 +151,6 @@ func (r *rig) committed(partition int32) (int64, string) {
 	return o.At, o.Metadata
 }
 
-func (r *rig) eventually(what string, ok func() bool) {
-	r.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.Fatalf("not in time: %s", what)
-		}
-	}
-}
-
 type journal struct {
 	mu    sync.Mutex
 	lines []string

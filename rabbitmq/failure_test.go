@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/rabbitmq"
 )
@@ -23,12 +24,12 @@ func TestQueueComesLate(t *testing.T) {
 	}
 	remove()
 	r := b.receive(url, 2, rabbitmq.Options{})
-	until(t, "it warns", func() bool { return strings.Contains(r.log.String(), "NOT_FOUND") })
+	await.Until(t, "it warns", func() bool { return strings.Contains(r.log.String(), "NOT_FOUND") })
 	b.declare()
 	b.send(b.message("1"))
 	held := r.next("1")
 	remove()
-	until(t, "it has noticed", func() bool { return strings.Contains(r.log.String(), "deleted or moved") })
+	await.Until(t, "it has noticed", func() bool { return strings.Contains(r.log.String(), "deleted or moved") })
 	b.declare()
 	held.Ack() // the message went with its queue; the answer has no effect
 	b.send(b.message("2"))
@@ -65,7 +66,7 @@ func TestBrokerRestarts(t *testing.T) {
 	r := b.receive(s.URL(), 1, rabbitmq.Options{})
 	b.send(b.message("1"))
 	r.next("1").Ack()
-	until(t, "it is acknowledged", func() bool { return b.waiting(b.queue) == 0 })
+	await.Until(t, "it is acknowledged", func() bool { return b.waiting(b.queue) == 0 })
 	if err := s.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,15 +105,15 @@ func TestHeartbeat(t *testing.T) {
 	s := rabbittest.Start(t)
 	b := connect(t, s.URL())
 	r := b.receive(s.URL()+"?heartbeat=1&connection_timeout=1000", 1, rabbitmq.Options{})
-	until(t, "it consumes", func() bool { return consumers(b) == 1 })
+	await.Until(t, "it consumes", func() bool { return consumers(b) == 1 })
 	if err := s.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it gives the connection up", func() bool { return r.log.String() != "" })
+	await.Until(t, "it gives the connection up", func() bool { return r.log.String() != "" })
 	if err := s.Thaw(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "RabbitMQ answers", func() bool {
+	await.Until(t, "RabbitMQ answers", func() bool {
 		b.dial(s.URL())
 		return true
 	})
@@ -126,7 +127,7 @@ func TestAlarm(t *testing.T) {
 	s := rabbittest.Start(t)
 	b := connect(t, s.URL())
 	b.send(b.message("1"), b.message("2"))
-	until(t, "the messages are there", func() bool { return b.waiting(b.queue) == 2 })
+	await.Until(t, "the messages are there", func() bool { return b.waiting(b.queue) == 2 })
 	if err := s.DiskAlarm(true); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func consumers(b *broker) int {
 // closeConnections closes the connections with this name, like an operator.
 func closeConnections(t *testing.T, amqpURL, name string) {
 	t.Helper()
-	until(t, "the management API knows the connection", func() bool {
+	await.Until(t, "the management API knows the connection", func() bool {
 		var all []struct {
 			Name       string `json:"name"`
 			Properties struct {

@@ -93,15 +93,6 @@ func (b *broker) waiting(queue string) int {
 	return q.Messages
 }
 
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within %s", what, patience)
-		}
-	}
-}
-
 type receiver struct {
 	t     *testing.T
 	stop  context.CancelFunc

@@ -10,6 +10,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/rabbitmq"
 )
@@ -25,11 +26,11 @@ func TestReceive(t *testing.T) {
 	if string(acked.Assignment.Parameters) != `{"n":1}` || acked.Assignment.Handler != "h" {
 		t.Errorf("received %+v, want the assignment as it was sent", acked.Assignment)
 	}
-	until(t, "the last message is ready", func() bool { return b.waiting(b.queue) == 1 })
+	await.Until(t, "the last message is ready", func() bool { return b.waiting(b.queue) == 1 })
 	r.nothing()
 	// Out of order, and twice: the first answer counts.
 	rejected.Reject()
-	until(t, "the rejected message is a dead letter", func() bool { return b.waiting(b.queue+".dead") == 1 })
+	await.Until(t, "the rejected message is a dead letter", func() bool { return b.waiting(b.queue+".dead") == 1 })
 	r.next("beyond the prefetch").Ack()
 	acked.Ack()
 	acked.Release()
@@ -58,7 +59,7 @@ func TestReceiveRejects(t *testing.T) {
 			m := b.message("1")
 			change(&m)
 			b.send(m)
-			until(t, "it is a dead letter", func() bool { return b.waiting(b.queue+".dead") == dead+1 })
+			await.Until(t, "it is a dead letter", func() bool { return b.waiting(b.queue+".dead") == dead+1 })
 		})
 	}
 	b.send(b.message("good"))
@@ -74,7 +75,7 @@ func TestReceiveLeaves(t *testing.T) {
 	b.send(b.message("1"), b.message("2"))
 	first, second := r.next("1"), r.next("2")
 	r.stop()
-	until(t, "the consumer is gone", func() bool { return consumers(b) == 0 })
+	await.Until(t, "the consumer is gone", func() bool { return consumers(b) == 0 })
 	b.send(b.message("3"))
 	first.Ack()
 	select {
@@ -126,7 +127,7 @@ func TestCheck(t *testing.T) {
 			tr := rabbitmq.NewTransport("amqp://user:s3cret@127.0.0.1:1/", rabbitmq.Options{})
 			failed <- tr.Check(ctx, slog.New(slog.NewTextHandler(log, nil)))
 		}()
-		until(t, "Check tries again", func() bool { return strings.Count(log.String(), "refused") >= 2 })
+		await.Until(t, "Check tries again", func() bool { return strings.Count(log.String(), "refused") >= 2 })
 		cancel()
 		if err := <-failed; err == nil || strings.Contains(log.String(), "s3cret") {
 			t.Errorf("Check = %v and logs %s, want an error without the password", err, log)
@@ -143,7 +144,7 @@ func TestLeastPermissions(t *testing.T) {
 	b.send(b.message("1"), b.message("2"))
 	r.next("1").Ack()
 	r.next("2").Reject()
-	until(t, "the rejected message is a dead letter", func() bool { return b.waiting(b.queue+".dead") == 1 })
+	await.Until(t, "the rejected message is a dead letter", func() bool { return b.waiting(b.queue+".dead") == 1 })
 }
 
 func TestTLS(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/redisqueue"
 )
@@ -52,7 +53,7 @@ func TestPermissions(t *testing.T) {
 			return nil, nil
 		},
 	})
-	eventually(t, "all settled", func() bool { return c.Stats().Succeeded == 1 && c.Stats().Failed == 1 })
+	await.Until(t, "all settled", func() bool { return c.Stats().Succeeded == 1 && c.Stats().Failed == 1 })
 	c.stop()
 	if !admin.idle() || len(admin.dlq()) != 1 || c.Stats().TakenOver != 1 {
 		t.Errorf("%+v, letters %q", c.Stats(), admin.dlq())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/redislist"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
@@ -93,9 +94,9 @@ func TestConsumer(t *testing.T) {
 			results[string(job.Payload)] = r
 		},
 	})
-	eventually(t, "all settled", func() bool { return c.Stats().Succeeded+c.Stats().Failed == n })
+	await.Until(t, "all settled", func() bool { return c.Stats().Succeeded+c.Stats().Failed == n })
 	// Letters that Redis does not take in time wait in the spool, and their jobs in Redis, until they are sent again.
-	eventually(t, "all letters have arrived", func() bool { return len(s.dlq()) == n*2/10 && s.idle() })
+	await.Until(t, "all letters have arrived", func() bool { return len(s.dlq()) == n*2/10 && s.idle() })
 	c.stop()
 	if st := c.Stats(); st.Succeeded != n*8/10 || st.Failed != n*2/10 || st.Held != 0 || st.Waiting != 0 {
 		t.Errorf("%+v", st)
@@ -132,7 +133,7 @@ func TestTwoConsumers(t *testing.T) {
 	for i := range 1000 {
 		s.push(fmt.Sprint(i))
 	}
-	eventually(t, "all ran", func() bool { return total.Load() == 1000 && s.idle() })
+	await.Until(t, "all ran", func() bool { return total.Load() == 1000 && s.idle() })
 	if a.Stats().Succeeded == 0 || b.Stats().Succeeded == 0 {
 		t.Errorf("%+v, %+v", a.Stats(), b.Stats())
 	}
@@ -162,13 +163,13 @@ func TestDrain(t *testing.T) {
 	finish := sync.OnceFunc(func() { close(end) })
 	t.Cleanup(finish) // a test that has failed must not wait for its jobs
 	s.push("fails")   // alone: the others would take all slots before it runs
-	eventually(t, "it waits for its second attempt", func() bool { return c.Stats().Waiting == 1 })
+	await.Until(t, "it waits for its second attempt", func() bool { return c.Stats().Waiting == 1 })
 	s.push("1", "2", "3", "4")
 	<-begun
 	<-begun
 	stopped := make(chan struct{})
 	go func() { c.stop(); close(stopped) }()
-	eventually(t, "the others are given back", func() bool {
+	await.Until(t, "the others are given back", func() bool {
 		got := s.list(s.queue)
 		return len(got) == 3 && slices.Contains(got, "fails")
 	})
@@ -203,7 +204,7 @@ func TestDrainEnds(t *testing.T) {
 	<-begun
 	stopped := make(chan struct{})
 	go func() { c.stop(); close(stopped) }()
-	eventually(t, "the time is over", func() bool {
+	await.Until(t, "the time is over", func() bool {
 		clock.advance(time.Minute)
 		select {
 		case <-stopped:
@@ -247,12 +248,12 @@ func TestTakeOver(t *testing.T) {
 		HandlerOptions: redisqueue.HandlerOptions{Clock: clock},
 		Handler:        func(context.Context, redisqueue.Job) (any, error) { return nil, nil },
 	})
-	eventually(t, "the free one ran", func() bool { return c.Stats().Succeeded == 1 })
+	await.Until(t, "the free one ran", func() bool { return c.Stats().Succeeded == 1 })
 	clock.advance(8 * time.Second)
 	if n := c.Stats().TakenOver; n != 0 {
 		t.Errorf("%d jobs were taken over at once", n)
 	}
-	eventually(t, "the others ran", func() bool {
+	await.Until(t, "the others ran", func() bool {
 		clock.advance(8 * time.Second)
 		return c.Stats().Succeeded == 3 && s.idle()
 	})
@@ -272,14 +273,14 @@ func TestLostAnswer(t *testing.T) {
 		Handler:        func(context.Context, redisqueue.Job) (any, error) { ran.Add(1); return nil, nil },
 	})
 	s.push("1")
-	eventually(t, "one ran", func() bool { return ran.Load() == 1 && s.idle() })
+	await.Until(t, "one ran", func() bool { return ran.Load() == 1 && s.idle() })
 	ids := s.do("ZRANGE", redislist.Consumers(s.queue), "0", "-1")
 	id, err := ids.AsStrSlice()
 	if err != nil || len(id) != 1 {
 		t.Fatal(id, err)
 	}
 	s.do("RPUSH", redislist.Processing(s.queue, id[0]), "2", "2")
-	eventually(t, "the others ran", func() bool {
+	await.Until(t, "the others ran", func() bool {
 		clock.advance(8 * time.Second)
 		return ran.Load() == 3 && s.idle()
 	})
@@ -316,14 +317,16 @@ func TestGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is given up", func() bool {
+	await.Until(t, "it is given up", func() bool {
 		s.silence(id[0])
 		n, err := list.TakeOver(t.Context())
 		return n == 1 && err == nil
 	})
-	eventually(t, "the job ran again", func() bool { return c.Stats().Succeeded == 1 && s.idle() })
+	await.Until(t, "the job ran again", func() bool { return c.Stats().Succeeded == 1 && s.idle() })
 	close(end)
-	eventually(t, "its failure is settled", func() bool { return letters.Status().Superseded == 1 && c.Stats().Held == 0 })
+	await.Until(t, "its failure is settled", func() bool {
+		return letters.Status().Superseded == 1 && c.Stats().Held == 0
+	})
 	if got := s.dlq(); len(got) != 0 || c.Stats().Failed != 0 {
 		t.Errorf("dead letters %q, %+v", got, c.Stats())
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/redislist"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/redisqueue"
 )
@@ -82,7 +83,7 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(s.list(s.doneKey()))
-		eventually(t, "it works", func() bool { return len(s.list(s.doneKey())) >= before+100*(kill%3)+1 })
+		await.Until(t, "it works", func() bool { return len(s.list(s.doneKey())) >= before+100*(kill%3)+1 })
 		if err := cmd.Process.Kill(); err != nil {
 			t.Error(err)
 		}
@@ -101,7 +102,7 @@ func TestKill(t *testing.T) {
 	}
 	c := s.run(redisqueue.ConsumerOptions{Handler: s.work, HandlerOptions: redisqueue.HandlerOptions{
 		Letters: s.deadLetters(redisqueue.DeadLetterOptions{Dir: dir})}})
-	eventually(t, "all is done", s.idle)
+	await.Until(t, "all is done", s.idle)
 	c.stop()
 	s.check(jobs)
 }
@@ -128,7 +129,7 @@ func TestServerRestarts(t *testing.T) {
 			_ = s.client.Do(t.Context(), s.client.B().Ping().Build()).Error()
 		}
 	}
-	eventually(t, "all is done", s.idle)
+	await.Until(t, "all is done", s.idle)
 	done, letters := map[string]bool{}, map[string]bool{}
 	for _, job := range notes.list(notes.doneKey()) {
 		done[job] = true
@@ -145,7 +146,7 @@ func TestServerRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.push("1002", "1008")
-	eventually(t, "what came later is settled", func() bool {
+	await.Until(t, "what came later is settled", func() bool {
 		return s.idle() && len(s.dlq()) == 1 && slices.Contains(notes.list(notes.doneKey()), "1002")
 	})
 	if st := c.Stats(); st.Held != 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/redisqueue"
 )
@@ -130,7 +131,7 @@ func TestOutage(t *testing.T) {
 	if err := own.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the letters arrive", func() bool {
+	await.Until(t, "the letters arrive", func() bool {
 		_, err := letters.Drain(t.Context())
 		return err == nil
 	})
@@ -202,7 +203,7 @@ func TestFull(t *testing.T) {
 		Retry: redisqueue.RetryPolicy{MaxAttempts: 1}},
 		Handler: func(ctx context.Context, _ redisqueue.Job) (any, error) { return fails(ctx) }})
 	s.push("job")
-	eventually(t, "the job waits", func() bool { return c.Stats().Waiting == 1 })
+	await.Until(t, "the job waits", func() bool { return c.Stats().Waiting == 1 })
 	if s.idle() {
 		t.Error("the job was acknowledged")
 	}
@@ -235,12 +236,12 @@ func TestRefusedByRedis(t *testing.T) {
 		Retry: redisqueue.RetryPolicy{MaxAttempts: 1}},
 		Handler: func(ctx context.Context, _ redisqueue.Job) (any, error) { return fails(ctx) }})
 	s.push("1", "2")
-	eventually(t, "the failures wait", func() bool { return letters.Status().SpoolLetters == 2 })
+	await.Until(t, "the failures wait", func() bool { return letters.Status().SpoolLetters == 2 })
 	if s.idle() {
 		t.Error("jobs were acknowledged before their letters arrived")
 	}
 	s.do("DEL", redisqueue.DLQName(s.queue))
 	letters.Breaker().Reset()
-	eventually(t, "they arrive", func() bool { return len(s.dlq()) == 2 && s.idle() })
+	await.Until(t, "they arrive", func() bool { return len(s.dlq()) == 2 && s.idle() })
 	c.stop()
 }

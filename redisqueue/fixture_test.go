@@ -173,13 +173,3 @@ func (s server) deadLetters(o redisqueue.DeadLetterOptions) *redisqueue.DeadLett
 	s.Cleanup(func() { d.Close() })
 	return d
 }
-
-// eventually waits for a result of other goroutines.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for began := time.Now(); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatalf("%s: it has not come about in a minute", what)
-		}
-	}
-}

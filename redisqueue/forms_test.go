@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/taskerhq/tasker/internal/broker/redisurl"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/redisqueue"
 )
@@ -59,7 +60,7 @@ func TestCluster(t *testing.T) {
 			}
 			return nil, nil
 		}})
-	eventually(t, "both jobs are settled", func() bool { return c.Stats().Succeeded == 1 && c.Stats().Failed == 1 })
+	await.Until(t, "both jobs are settled", func() bool { return c.Stats().Succeeded == 1 && c.Stats().Failed == 1 })
 	c.stop()
 	if !s.idle() || c.Stats().TakenOver != 1 {
 		t.Errorf("%+v", c.Stats())
@@ -119,7 +120,7 @@ func TestSentinel(t *testing.T) {
 	}
 	password, _ := u.User.Password()
 	u.User, u.RawQuery = url.UserPassword("sentinel", "secret"), "master_set=main&sentinel_password="+password
-	eventually(t, "the Sentinel knows the replica", func() bool {
+	await.Until(t, "the Sentinel knows the replica", func() bool {
 		answer, err := redistest.Do(watch.URL(), "SENTINEL", "REPLICAS", "main")
 		return err == nil && strings.Contains(fmt.Sprint(answer), "master-link-status ok")
 	})
@@ -140,7 +141,7 @@ func TestSentinel(t *testing.T) {
 			}
 			return nil, nil
 		}})
-	eventually(t, "jobs are taken", func() bool { return c.Stats().Held > 0 })
+	await.Until(t, "jobs are taken", func() bool { return c.Stats().Held > 0 })
 	if _, err := redistest.Do(master.URL(), "WAIT", "1", "5000"); err != nil {
 		t.Fatal(err)
 	}
@@ -148,11 +149,11 @@ func TestSentinel(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(gate) // running jobs end while there is no master
-	eventually(t, "the replica becomes the master", func() bool {
+	await.Until(t, "the replica becomes the master", func() bool {
 		answer, err := redistest.Do(replica.URL(), "ROLE")
 		return err == nil && strings.HasPrefix(fmt.Sprint(answer), "[master")
 	})
-	eventually(t, "all are settled on the new master", func() bool {
+	await.Until(t, "all are settled on the new master", func() bool {
 		n, err := redistest.Do(replica.URL(), "LLEN", "dlq:jobs")
 		mu.Lock()
 		defer mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/internal/testkit/pagetest"
+	"github.com/taskerhq/tasker/internal/testkit/process"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, nil) }

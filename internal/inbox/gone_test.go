@@ -39,10 +39,13 @@ func readPastGap(t *testing.T, r *rig) {
 		defer close(ended)
 		inbox.ReadOn(ctx, r.Inbox, "n1", tick)
 	}()
-	tick <- noon
 	for until := time.Now().Add(20 * time.Second); len(r.groups()) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the source is not read on")
+		}
+		select {
+		case tick <- noon: // a pass that the database has refused is made up for by the next one
+		default:
 		}
 	}
 	stop()

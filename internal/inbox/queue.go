@@ -163,15 +163,17 @@ func unasked(s *deadletter.Source, err error) string {
 }
 
 // catchUp waits up to a second until the messages of a source are captured: an application that has pushed a job
-// expects to see it. It does not wait for a source that is not read. The error says that the broker does not answer.
+// expects to see it. It does not wait for a source that is not read. The error says that the broker does not answer,
+// for which it has longer.
 func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	carrier := in.brokerOf(s)
-	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	ctx, cancel := context.WithTimeout(ctx, depthTime)
 	defer cancel()
-	for again := false; ; again = true {
+	for begun, again := time.Now(), false; ; again = true {
 		n, err := in.waiting(ctx, s)
 		// It looks once more, as messages may be between broker and inbox.
-		if err != nil || s.Paused || n == 0 && (again || carrier == nil || !carrier.OnTheWay(s)) {
+		if err != nil || s.Paused || n == 0 && (again || carrier == nil || !carrier.OnTheWay(s)) ||
+			time.Since(begun) >= catchUpTime {
 			return err
 		}
 		select {

@@ -97,8 +97,8 @@ func TestDetectionAgrees(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			byEngine, bySQL := newPSQL(t, cfg), newPSQL(t, cfg)
-			crowd := populate(t, byEngine.rig, 14, 500)
-			populate(t, bySQL.rig, 14, 500)
+			crowd := populate(t, byEngine.rig, 14, 350)
+			populate(t, bySQL.rig, 14, 350)
 			byEngine.strand()
 			bySQL.strand()
 			same(t, "the populations", bySQL.dump(), byEngine.dump())

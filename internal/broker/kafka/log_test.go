@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
@@ -98,10 +99,13 @@ func TestLogGaps(t *testing.T) {
 		}
 	}
 	l := open(t, url)
-	parts, err := l.LogParts(t.Context(), topic, time.Time{}, time.Time{})
-	if err != nil || len(parts) != 1 || parts[0].To != 12 {
-		t.Fatalf("the parts are %v: %v", parts, err)
-	}
+	var parts []driver.LogPart
+	// Kafka writes the marker of a transaction after it has answered its end.
+	await.Until(t, "the log has the last marker", func() bool {
+		var err error
+		parts, err = l.LogParts(t.Context(), topic, time.Time{}, time.Time{})
+		return err == nil && len(parts) == 1 && parts[0].To == 12
+	})
 	for max, want := range map[int]string{1: "0 0b 2 2b", 3: "0 0b 2 2b"} {
 		got := ""
 		for _, e := range readLog(t, l, topic, parts[0], max) {

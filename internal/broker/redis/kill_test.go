@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 // Variables that tell a child process what to capture: kind, URL, queue, file.
@@ -64,12 +65,12 @@ func TestKills(t *testing.T) {
 				}
 				before := len(captured(t, file))
 				send(t, d, queue, batch...)
-				until(t, "some of them to be captured", func() bool { return len(captured(t, file)) > before })
+				await.Until(t, "some of them to be captured", func() bool { return len(captured(t, file)) > before })
 				time.Sleep(rand.N(20 * time.Millisecond))
 				end(running[n%2])
 				running[n%2] = start()
 			}
-			until(t, "all to be captured", func() bool { return len(captured(t, file)) >= total })
+			await.Until(t, "all to be captured", func() bool { return len(captured(t, file)) >= total })
 			again := 0
 			for payload, positions := range captured(t, file) {
 				first := positions[0]

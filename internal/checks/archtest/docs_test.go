@@ -107,7 +107,7 @@ func TestBenchmarksCanBeRepeated(t *testing.T) {
 	servers := strings.NewReplacer("postgres://...", `"$(DB)"`, "amqp://...", `"$(RABBITMQ)"`)
 	for line := range strings.Lines(read(t, "docs/concepts/benchmarks.md")) {
 		target := "\tbin/" + servers.Replace(line)
-		if strings.HasPrefix(line, "cd bench && go run ./experiments") {
+		if strings.HasPrefix(line, "cd proof && go run ./bench/experiments") {
 			target = strings.Replace("\t"+line, "go run", "$(GO) run", 1)
 		} else if !strings.HasPrefix(line, "tasker bench") {
 			continue

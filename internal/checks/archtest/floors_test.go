@@ -70,9 +70,11 @@ var floors = []floor{
 	{"internal/cli", append([]string{"internal/kit", "internal/model", "internal/host", "internal/api/queueapi",
 		"internal/store/migration", "docs", "embedded", "rabbitmq", "remote"}, values...), []string{"internal/cli/demo"},
 		"a command speaks to a Backend; only what looks after a database, or describes a template, works without one"},
-	{"internal/testkit", []string{"internal", ".", "deadletters/model", "embedded/postgres", "waits", "worker"}, anyRoom,
+	{"internal/testkit", []string{"internal", "deadletters/model", "embedded/postgres"}, anyRoom,
 		"it is for tests only"},
 	{"internal/checks", nil, nil, "it looks at the tree from outside"},
+	{"proof", []string{"internal", ".", "deadletters", "operate", "rabbitmq", "redisqueue", "remote", "waits",
+		"worker"}, anyRoom, "it drives the product from outside, and looks inside to judge it"},
 
 	{".", []string{"internal/kit", "deadletters/model"}, nil,
 		"a worker program imports it, and carries neither a server nor a database along"},
@@ -167,7 +169,9 @@ func floorOf(name string) *floor {
 }
 
 // forTests reports whether only tests may import the floor's packages.
-func (f *floor) forTests() bool { return f.name == "internal/testkit" || f.name == "internal/checks" }
+func (f *floor) forTests() bool {
+	return f.name == "internal/testkit" || f.name == "internal/checks" || f.name == "proof"
+}
 
 // joins reports whether a package is a joint.
 func (f *floor) joins(name string) bool {

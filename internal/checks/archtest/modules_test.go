@@ -3,7 +3,9 @@ package archtest_test
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,48 +13,91 @@ import (
 
 // required is a line of go.mod.
 type required struct {
-	Path     string
-	Indirect bool
+	Path, Version string
+	Indirect      bool
 }
 
-func requirements(t *testing.T) []required {
+func requirements(t *testing.T, dir string) []required {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "edit", "-json")
-	cmd.Dir = top
+	cmd.Dir = filepath.Join(top, dir)
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("read go.mod: %v", err)
+		t.Fatalf("read go.mod of %s: %v", dir, err)
 	}
 	var mod struct{ Require []required }
 	if err := json.Unmarshal(out, &mod); err != nil {
-		t.Fatalf("decode go.mod: %v", err)
+		t.Fatalf("decode go.mod of %s: %v", dir, err)
 	}
 	if len(mod.Require) == 0 {
-		t.Fatal("go.mod requires nothing")
+		t.Fatalf("go.mod of %s requires nothing", dir)
 	}
 	return mod.Require
 }
 
-// direct returns the modules that our packages import, including tests.
-func direct(t *testing.T, all []required) map[string]bool {
+// TestModulesAgree: what proof proves, it proves with the versions that the product is built with. The two share
+// compiled packages, too.
+func TestModulesAgree(t *testing.T) {
+	t.Parallel()
+	product := map[string]string{}
+	for _, r := range requirements(t, ".") {
+		product[r.Path] = r.Version
+	}
+	same := 0
+	for _, r := range requirements(t, "proof") {
+		switch version, ok := product[r.Path]; {
+		case ok && version != r.Version:
+			t.Errorf("proof/go.mod requires %s %s, and go.mod %s: make them equal, then run go mod tidy in both", r.Path,
+				r.Version, version)
+		case ok:
+			same++
+		}
+	}
+	if same == 0 {
+		t.Error("the two modules have no requirement in common: the rule is not read as it should be")
+	}
+}
+
+// TestWorkspaceIsProofs: a go.work in the root would give the product's users and builds the requirements of proof.
+func TestWorkspaceIsProofs(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(filepath.Join(top, "go.work")); err == nil {
+		t.Error("the root has a go.work: proof/go.work joins the modules")
+	}
+	if work := read(t, "proof/go.work"); !strings.Contains(work, "\t.\n\t..\n") {
+		t.Errorf("proof/go.work does not join the two modules:\n%s", work)
+	}
+}
+
+// owner returns the required module that a package is in, or "".
+func owner(all []required, path string) string {
+	in := ""
+	for _, r := range all {
+		if (path == r.Path || strings.HasPrefix(path, r.Path+"/")) && len(r.Path) > len(in) {
+			in = r.Path
+		}
+	}
+	return in
+}
+
+// direct returns the modules that the packages of one of our modules import, including tests.
+func direct(t *testing.T, dir string, all []required) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
 	for _, p := range packages(t) {
+		if (dir == "proof") != within("proof", p.short()) {
+			continue
+		}
 		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			if standard(path) || inModule(path) {
 				continue
 			}
-			owner := ""
-			for _, r := range all {
-				if (path == r.Path || strings.HasPrefix(path, r.Path+"/")) && len(r.Path) > len(owner) {
-					owner = r.Path
-				}
-			}
-			if owner == "" {
-				t.Errorf("%s imports %s, which go.mod does not require", p.short(), path)
+			from := owner(all, path)
+			if from == "" {
+				t.Errorf("%s imports %s, which go.mod of %s does not require", p.short(), path, dir)
 				continue
 			}
-			used[owner] = true
+			used[from] = true
 		}
 	}
 	return used
@@ -62,7 +107,10 @@ func direct(t *testing.T, all []required) map[string]bool {
 func TestDependenciesAreExplained(t *testing.T) {
 	t.Parallel()
 	doc := read(t, "docs/concepts/architecture.md")
-	used := direct(t, requirements(t))
+	used := map[string]bool{}
+	for _, dir := range modules {
+		maps.Copy(used, direct(t, dir, requirements(t, dir)))
+	}
 	for _, path := range slices.Sorted(maps.Keys(used)) {
 		if !strings.Contains(doc, "| `"+path+"` |") {
 			t.Errorf("docs/concepts/architecture.md does not say why %s is there", path)
@@ -80,11 +128,14 @@ func TestDependenciesAreExplained(t *testing.T) {
 // TestDirectDependenciesAreMarked: a requirement without "indirect" is our choice.
 func TestDirectDependenciesAreMarked(t *testing.T) {
 	t.Parallel()
-	all := requirements(t)
-	used := direct(t, all)
-	for _, r := range all {
-		if used[r.Path] == r.Indirect {
-			t.Errorf("go.mod: %s has indirect=%t, but direct use=%t: run go mod tidy", r.Path, r.Indirect, used[r.Path])
+	for _, dir := range modules {
+		all := requirements(t, dir)
+		used := direct(t, dir, all)
+		for _, r := range all {
+			if used[r.Path] == r.Indirect && r.Path != module {
+				t.Errorf("go.mod of %s: %s has indirect=%t, but direct use=%t: run go mod tidy", dir, r.Path, r.Indirect,
+					used[r.Path])
+			}
 		}
 	}
 }

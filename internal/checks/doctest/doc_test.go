@@ -230,7 +230,7 @@ func start(t *testing.T, to server, script string) *session {
 }
 
 func (s *session) wait() (string, error) {
-	err := s.cmd.Wait()
+	err := pagetest.Ended(s.cmd.Wait())
 	return s.out.String(), err
 }
 

@@ -24,7 +24,7 @@ func (s script) run(t *testing.T, to server) (ran, shown int) {
 	t.Helper()
 	list := shownBlocks(t, s.page)
 	var session strings.Builder
-	fmt.Fprintf(&session, "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n%s", s.before)
+	session.WriteString(pagetest.EndJobs + s.before)
 	for _, b := range list {
 		commands := b.commands
 		if s.replace != nil {

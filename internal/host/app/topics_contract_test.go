@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 // TestTopicsContract covers the uses of a dead-letter processor by operators of an event platform, on a real Kafka:
@@ -243,7 +244,7 @@ func contractHooks(t *testing.T, s *topicStory) {
 		"ByAnOperator":    {deadletters.WebhookLetterDiscarded, "manual", "by-manual", "manual", "nobody wants it"},
 	} {
 		t.Run("Hooks/"+name, func(t *testing.T) {
-			eventually(t, "the hook is called", func() bool {
+			await.Until(t, "the hook is called", func() bool {
 				s.seen.mu.Lock()
 				defer s.seen.mu.Unlock()
 				return slices.ContainsFunc(s.seen.hooks, func(e deadletters.WebhookEvent) bool {
@@ -279,7 +280,7 @@ func contractMetrics(t *testing.T, s *topicStory) {
 					t.Log(deadLetterSeries(text))
 				}
 			})
-			eventually(t, series, func() bool { // some are counted every few seconds
+			await.Until(t, series, func() bool { // some are counted every few seconds
 				_, answer := s.ask(t, "GET", "/metrics", "")
 				text, _ = answer.(string)
 				return strings.Contains(text, "\n"+series)
@@ -309,12 +310,12 @@ func contractProcessorDown(t *testing.T, s *topicStory) {
 	}
 	s.start()
 	t.Run("ProcessorDown/GoesOn", func(t *testing.T) {
-		eventually(t, "all are captured", func() bool { return s.count(t) >= before+n })
+		await.Until(t, "all are captured", func() bool { return s.count(t) >= before+n })
 		sameText(t, "messages", s.count(t), before+n)
 	})
 	t.Run("Environment/BatchSize", func(t *testing.T) {
 		batches := 0
-		eventually(t, "the batches are counted", func() bool {
+		await.Until(t, "the batches are counted", func() bool {
 			_, answer := s.ask(t, "GET", "/metrics", "")
 			text, _ := answer.(string)
 			for line := range strings.Lines(text) {

@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/host/app"
 	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 	"github.com/taskerhq/tasker/kafka"
@@ -181,19 +182,10 @@ func (s *topicStory) policy(t *testing.T, topic, settings string) {
 	s.must(t, "POST", "/api/v1/dlq/retry-policy", fmt.Sprintf(`{"topic":%q,%s}`, s.prefix+topic, settings))
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for until := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
-
 // message waits for a message with a status, and a number of retries unless negative.
 func (s *topicStory) message(t *testing.T, id, status string, retries int) (m object) {
 	t.Helper()
-	eventually(t, id+" is "+status, func() bool {
+	await.Until(t, id+" is "+status, func() bool {
 		code, answer := s.ask(t, "GET", "/api/v1/dlq/messages/"+id, "")
 		m, _ = answer.(map[string]any)
 		return code == 200 && m["status"] == status && (retries < 0 || m["retry_count"] == float64(retries))
@@ -209,7 +201,7 @@ func (s *topicStory) arrived(t *testing.T, topic, id string, nth int) (record *k
 			t.Logf("the server says %v; %d records were read", m, len(s.seen.records))
 		}
 	}()
-	eventually(t, fmt.Sprintf("%s is in %s for the %d. time", id, topic, nth), func() bool {
+	await.Until(t, fmt.Sprintf("%s is in %s for the %d. time", id, topic, nth), func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		s.client.PollFetches(ctx).EachRecord(func(r *kgo.Record) { s.seen.records = append(s.seen.records, r) })

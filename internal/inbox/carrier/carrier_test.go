@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/broker/driver"
@@ -15,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 const letters = 2000
@@ -61,7 +61,7 @@ func TestThereAndBack(t *testing.T) {
 		Queue: "orders.dlq", MaxReplays: 5}, inbox.By{}); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "every message is a letter", func() bool { return count(t, in, model.LetterOpen) == letters })
+	await.Until(t, "every message is a letter", func() bool { return count(t, in, model.LetterOpen) == letters })
 	b.Disconnect()
 
 	redrive, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
@@ -76,7 +76,7 @@ func TestThereAndBack(t *testing.T) {
 		Plan: deadletter.Plan{Observe: deadletter.NoObservation}}); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the redrive ends", func() bool {
+	await.Until(t, "the redrive ends", func() bool {
 		r, err := in.Redrive(t.Context(), redrive.ID)
 		return err == nil && r.State == model.RedriveDone
 	})
@@ -89,7 +89,7 @@ func TestThereAndBack(t *testing.T) {
 			t.Errorf("letter %s was sent %d times", id, times)
 		}
 	}
-	wait(t, "a hundred come back", func() bool { return count(t, in, model.LetterOpen) == 100 })
+	await.Until(t, "a hundred come back", func() bool { return count(t, in, model.LetterOpen) == 100 })
 	if got := count(t, in, model.LetterRedriven); got != letters-100 {
 		t.Errorf("%d letters are redriven, want %d", got, letters-100)
 	}
@@ -108,7 +108,7 @@ func TestUnknownHasArrived(t *testing.T) {
 		Queue: "orders.dlq", MaxReplays: 5, Targets: []string{"orders"}}, inbox.By{}); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "every message is a letter", func() bool { return count(t, in, model.LetterOpen) == letters })
+	await.Until(t, "every message is a letter", func() bool { return count(t, in, model.LetterOpen) == letters })
 	b.LoseConfirms(700)
 	if _, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
 		Selection: deadletter.Selection{Namespace: "default"}, Destination: "orders", Start: true,
@@ -116,7 +116,7 @@ func TestUnknownHasArrived(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "all are sent", func() bool { return count(t, in, model.LetterRedriven) == letters })
+	await.Until(t, "all are sent", func() bool { return count(t, in, model.LetterRedriven) == letters })
 	conn, err := b.Open(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -211,15 +211,6 @@ func count(t *testing.T, in *inbox.Inbox, state model.LetterState) int {
 		n += len(page.Letters)
 		if f.Below = page.Next; page.Next.IsZero() {
 			return n
-		}
-	}
-}
-
-func wait(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
@@ -88,7 +89,7 @@ func pushAndAsk(t *testing.T, name, url string, dial driver.OpenFunc) {
 		}
 	}
 	push(0)
-	wait(t, "the source is read", func() bool { return seen() == 1 })
+	await.Until(t, "the source is read", func() bool { return seen() == 1 })
 	for i := 1; i <= 50; i++ {
 		push(i)
 		if got := seen(); got != i+1 {

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
@@ -44,7 +45,7 @@ func TestCoordinatorMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == batches/2 {
-			r.soon("capture begins", "true", func() string { return fmt.Sprint(r.deaths(n).letters > each) })
+			await.Text(r.t, "capture begins", "true", func() string { return fmt.Sprint(r.deaths(n).letters > each) })
 			if err := cluster.Second.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -53,8 +54,8 @@ func TestCoordinatorMoves(t *testing.T) {
 	}
 	all := batches * each
 	want := deaths{letters: all, occurrences: all, messages: all}
-	r.soon("the letters", fmt.Sprint(want), func() string { return fmt.Sprint(r.deaths(n)) })
-	r.soon("the lag", "0", func() string {
+	await.Text(r.t, "the letters", fmt.Sprint(want), func() string { return fmt.Sprint(r.deaths(n)) })
+	await.Text(r.t, "the lag", "0", func() string {
 		_, depth, err := r.driver.Stat(t.Context(), r.queue)
 		return fmt.Sprint(depth, map[bool]string{true: "", false: " " + fmt.Sprint(err)}[err == nil])
 	})
@@ -114,13 +115,13 @@ func TestNodesComeAndGo(t *testing.T) {
 		stop()
 		n, stop = next, stopNext
 		before := r.deaths(n).letters
-		r.soon("the other node goes on", "true", func() string {
+		await.Text(r.t, "the other node goes on", "true", func() string {
 			d := r.deaths(n).letters
 			return fmt.Sprint(d > before || d == (i+1)*each)
 		})
 	}
 	all := batches * each
 	want := deaths{letters: all, occurrences: all, messages: all}
-	r.soon("the letters", fmt.Sprint(want), func() string { return fmt.Sprint(r.deaths(n)) })
-	r.soon("the lag", "0", func() string { return fmt.Sprint(r.depth()) })
+	await.Text(r.t, "the letters", fmt.Sprint(want), func() string { return fmt.Sprint(r.deaths(n)) })
+	await.Text(r.t, "the lag", "0", func() string { return fmt.Sprint(r.depth()) })
 }

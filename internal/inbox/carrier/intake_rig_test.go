@@ -347,16 +347,3 @@ func (r *intakeRig) letters(n *node.Node) string {
 	}
 	return b.String()
 }
-
-func (r *intakeRig) soon(what, want string, got func() string) {
-	r.t.Helper()
-	is := ""
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if is = got(); is == want {
-			return
-		}
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%s: not within a minute:\n%s\nit is\n%s", what, want, is)
-		}
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/redisqueue"
 	"github.com/taskerhq/tasker/worker"
 )
@@ -56,13 +57,13 @@ func TestIntake(t *testing.T) {
 			`{"type":"`+strings.Repeat("m", 300)+`"}`, `{"type":"mail","id":"l","x":"`+strings.Repeat("y", 10<<20)+`"}`,
 			`{"type":"last","id":"d"}`)
 		r.source(n, byPayload)
-		r.soon("the tasks", `resize medium 7 {"type":"resize","id":"a","order":7,"b":1,"b":2}
+		await.Text(r.t, "the tasks", `resize medium 7 {"type":"resize","id":"a","order":7,"b":1,"b":2}
 mail high  {"type":"mail","id":"b","priority":90}
 mail low  {"type":"mail","id":"c","priority":1}
 last medium  {"type":"last","id":"d"}
 `, func() string { return r.lines(n) })
 		const typeFault = "IntakeRefused bad_task_type: the task_type of the task is 300 bytes long; the limit is 255\n"
-		r.soon("the letters", `IntakeRefused bad_idempotency_key: its idempotency key names the task `+r.tasks(n)[1].TaskUUID.String()+
+		await.Text(r.t, "the letters", `IntakeRefused bad_idempotency_key: its idempotency key names the task `+r.tasks(n)[1].TaskUUID.String()+
 			`, which was submitted with another body
 IntakeRefused not_json: the payload of the message is not JSON, and values are looked up in it
 IntakeRefused not_json: the payload of the message is not JSON, and values are looked up in it
@@ -73,7 +74,7 @@ IntakeRefused bad_value: the value at /type of the payload is an object or a lis
 IntakeRefused bad_priority: "soon" is not a priority: use high, medium, low, or a level from 0 to 100
 `+typeFault+`IntakeRefused bad_context: the context of the task is 10485791 bytes long; the limit is 262144: `+
 			"store large data elsewhere and submit a reference\n", func() string { return r.letters(n) })
-		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		await.Text(r.t, "what is left", "0", func() string { return fmt.Sprint(r.depth()) })
 	})
 }
 
@@ -91,7 +92,7 @@ func TestIntakeOfMessages(t *testing.T) {
 			}
 			return b.String()
 		}
-		r.soon("the tasks", `any medium  {"payload":"hello","encoding":"text"
+		await.Text(r.t, "the tasks", `any medium  {"payload":"hello","encoding":"text"
 any medium  {"payload":"/wA=","encoding":"base64"
 any medium  {"payload":{"a": "<"},"encoding":"json"
 `, shown)
@@ -116,11 +117,11 @@ func TestIntakeOnce(t *testing.T) {
 		count := func(n *node.Node) func() string {
 			return func() string { return fmt.Sprint(len(r.tasks(n)), " ", strings.Count(r.letters(n), "\n")) }
 		}
-		r.soon("tasks and letters", "3 1", count(n))
+		await.Text(r.t, "tasks and letters", "3 1", count(n))
 		for _, task := range r.tasks(n) {
 			r.cancel(n, task.TaskUUID)
 		}
-		r.soon("lost acknowledgements", "true", func() string { return fmt.Sprint(r.loseAcks.Load() < 1<<30-2) })
+		await.Text(r.t, "lost acknowledgements", "true", func() string { return fmt.Sprint(r.loseAcks.Load() < 1<<30-2) })
 		stop()
 		r.loseAcks.Store(0)
 		n, _, _ = r.start()
@@ -132,9 +133,9 @@ func TestIntakeOnce(t *testing.T) {
 			r.source(n, in)
 		}
 		r.put(`{"type":"later"}`)
-		r.soon("one task more", "4 1", count(n))
-		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
-		r.soon("tasks and letters", "4 1", count(n))
+		await.Text(r.t, "one task more", "4 1", count(n))
+		await.Text(r.t, "what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		await.Text(r.t, "tasks and letters", "4 1", count(n))
 	})
 }
 
@@ -147,11 +148,11 @@ func TestIntakeRefusedByDatabase(t *testing.T) {
 		for round := range 3 {
 			db.fail(2, 1)
 			r.put(`{"type":"a"}`, `{}`, `{"type":"b"}`)
-			r.soon("tasks and letters", fmt.Sprint(2*(round+1), " ", round+1), func() string {
+			await.Text(r.t, "tasks and letters", fmt.Sprint(2*(round+1), " ", round+1), func() string {
 				return fmt.Sprint(len(r.tasks(n)), " ", strings.Count(r.letters(n), "\n"))
 			})
 		}
-		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		await.Text(r.t, "what is left", "0", func() string { return fmt.Sprint(r.depth()) })
 	})
 }
 
@@ -165,14 +166,14 @@ func TestIntakeBackPressure(t *testing.T) {
 			r.put(strings.Split(strings.TrimSpace(strings.Repeat("1 ", 10)), " ")...)
 		}
 		for seen := 0; seen < 30; {
-			r.soon("more tasks", "true", func() string { return fmt.Sprint(len(r.tasks(n)) > seen) })
+			await.Text(r.t, "more tasks", "true", func() string { return fmt.Sprint(len(r.tasks(n)) > seen) })
 			all := r.tasks(n)
 			for _, task := range all[seen:] {
 				r.cancel(n, task.TaskUUID)
 			}
 			seen = len(all)
 		}
-		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		await.Text(r.t, "what is left", "0", func() string { return fmt.Sprint(r.depth()) })
 	})
 }
 
@@ -193,13 +194,13 @@ func TestIntakeOfMany(t *testing.T) {
 		r.put(payloads...)
 		r.source(n, deadletter.Intake{TaskType: "a", CorrelationID: "/n"})
 		if strings.Contains(t.Name(), "PostgreSQL") {
-			r.soon("some tasks", "true", func() string { return fmt.Sprint(len(r.tasks(n)) > 0) })
+			await.Text(r.t, "some tasks", "true", func() string { return fmt.Sprint(len(r.tasks(n)) > 0) })
 			other, _, _ := r.start()
 			stop()
 			n = other
 		}
-		r.soon("tasks", fmt.Sprint(total), func() string { return fmt.Sprint(len(r.tasks(n))) })
-		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		await.Text(r.t, "tasks", fmt.Sprint(total), func() string { return fmt.Sprint(len(r.tasks(n))) })
+		await.Text(r.t, "what is left", "0", func() string { return fmt.Sprint(r.depth()) })
 		seen := map[string]bool{}
 		for _, task := range r.tasks(n) {
 			if seen[task.CorrelationID] {
@@ -222,14 +223,14 @@ func TestIntakeInOrder(t *testing.T) {
 			payloads = append(payloads, fmt.Sprintf(`{"k":"%d","n":"%d"}`, i%keys, i))
 		}
 		r.put(payloads...)
-		r.soon("tasks", fmt.Sprint(keys*each), func() string { return fmt.Sprint(len(r.tasks(n))) })
+		await.Text(r.t, "tasks", fmt.Sprint(keys*each), func() string { return fmt.Sprint(len(r.tasks(n))) })
 		for round := range each {
 			want := map[string]bool{}
 			for k := range keys {
 				want[fmt.Sprint(round*keys+k)] = true
 			}
 			var heads []tasker.Task
-			r.soon("tasks with a turn", fmt.Sprint(keys), func() string {
+			await.Text(r.t, "tasks with a turn", fmt.Sprint(keys), func() string {
 				heads = slices.DeleteFunc(r.tasks(n), func(k tasker.Task) bool { return k.WaitsForTurn || k.State.Settled() })
 				return fmt.Sprint(len(heads))
 			})
@@ -249,7 +250,7 @@ func TestIntakePaused(t *testing.T) {
 	n, _, _ := r.start()
 	r.source(n, deadletter.Intake{TaskType: "a"})
 	r.put("1")
-	r.soon("tasks", "1", func() string { return fmt.Sprint(len(r.tasks(n))) })
+	await.Text(r.t, "tasks", "1", func() string { return fmt.Sprint(len(r.tasks(n))) })
 	if _, err := n.Inbox().PauseSource(t.Context(), "default", "jobs", true, inbox.By{}); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +259,7 @@ func TestIntakePaused(t *testing.T) {
 		URL: r.url, Queue: r.queue}, inbox.By{}); err != nil {
 		t.Fatal(err)
 	}
-	r.soon("letters", "1", func() string { return fmt.Sprint(strings.Count(r.letters(n), "\n")) })
+	await.Text(r.t, "letters", "1", func() string { return fmt.Sprint(strings.Count(r.letters(n), "\n")) })
 	if got := len(r.tasks(n)); got != 1 {
 		t.Errorf("%d tasks, want 1", got)
 	}
@@ -314,9 +315,9 @@ func TestIntakeFailures(t *testing.T) {
 			return b.String()
 		}
 		const first = `{"n" : 2, "x":"bad"} Bad: it is bad, 1, at x, 422 no, 0` + "\n"
-		r.soon("the failures", first, letters)
+		await.Text(r.t, "the failures", first, letters)
 		r.put(`["bad"]`)
-		r.soon("the failure", first+`["bad"] Bad: it is bad, 1, at x, 422 no, 0`+"\n", letters)
+		await.Text(r.t, "the failure", first+`["bad"] Bad: it is bad, 1, at x, 422 no, 0`+"\n", letters)
 	})
 }
 
@@ -335,9 +336,9 @@ func TestIntakeFailureIsTriedAgain(t *testing.T) {
 		}
 		return fmt.Sprint(count)
 	}
-	r.soon("failures that wait", "1", waiting)
+	await.Text(r.t, "failures that wait", "1", waiting)
 	r.declare("dlq:later")
-	r.soon("failures that wait", "0", waiting)
+	await.Text(r.t, "failures that wait", "0", waiting)
 	got, err := r.driver.Peek(t.Context(), "dlq:later", 10)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v: %d failures were written", err, len(got))
@@ -363,7 +364,7 @@ func TestIntakeUnique(t *testing.T) {
 			`{"type":"newest","n":1,"x":1}`, `{"type":"newest","n":1,"x":2}`, `{"type":"once","n":1,"x":1}`,
 			`{"type":"once","n":1,"x":2}`)
 		r.source(n, deadletter.Intake{Template: "/type"})
-		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		await.Text(r.t, "what is left", "0", func() string { return fmt.Sprint(r.depth()) })
 		live := func() string {
 			var list []string
 			for _, t := range r.tasks(n) {
@@ -378,13 +379,13 @@ func TestIntakeUnique(t *testing.T) {
 			slices.Sort(list)
 			return strings.Join(list, "")
 		}
-		r.soon("the tasks", `{"type":"keep","n":1,"x":1}
+		await.Text(r.t, "the tasks", `{"type":"keep","n":1,"x":1}
 {"type":"keep","n":2}
 {"type":"newest","n":1,"x":2}
 {"type":"once","n":1,"x":1}
 `, live)
 		const refused = "IntakeRefused duplicate: its unique key names the task UUID, which guards the key\n"
-		r.soon("the letters", refused, func() string {
+		await.Text(r.t, "the letters", refused, func() string {
 			return regexp.MustCompile(`[0-9a-f-]{36}`).ReplaceAllString(r.letters(n), "UUID")
 		})
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 // Records become tasks once, although acknowledgements are lost and the node changes. The lag ends at 0.
@@ -33,10 +34,10 @@ func TestIntakeOfTopic(t *testing.T) {
 			r.loseAcks.Store(2)
 			r.source(n, deadletter.Intake{TaskType: "/type", IdempotencyKey: "/event_id"})
 			count := func() string { return fmt.Sprint(len(r.tasks(n)), strings.Count(r.letters(n), "not_json")) }
-			r.soon("the tasks and letters", fmt.Sprint(events, 1), count)
+			await.Text(r.t, "the tasks and letters", fmt.Sprint(events, 1), count)
 			stop()
 			n, _, _ = r.start()
-			r.soon("the lag", "0", func() string { return fmt.Sprint(r.depth()) })
+			await.Text(r.t, "the lag", "0", func() string { return fmt.Sprint(r.depth()) })
 			if got := count(); got != fmt.Sprint(events, 1) {
 				t.Errorf("afterwards there are %s", got)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/brokertest"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
@@ -90,18 +91,19 @@ func TestTooLargeStays(t *testing.T) {
 		small, large := strings.Repeat("s", 100), strings.Repeat("x", 100<<10)
 		r.put(small, large, small, small)
 		for range 2 {
-			r.soon("the others are letters", "map[100:3] reading 1 100 KiB true true", func() string { return r.sizes(in) })
+			await.Text(r.t, "the others are letters", "map[100:3] reading 1 100 KiB true true",
+				func() string { return r.sizes(in) })
 			stop()
 			n, _, stop = r.start()
 			in = n.Inbox()
 		}
 		r.put(strings.Repeat("b", 200))
-		r.soon("what is behind is a letter", "map[100:3 200:1] reading 1 100 KiB true true",
+		await.Text(r.t, "what is behind is a letter", "map[100:3 200:1] reading 1 100 KiB true true",
 			func() string { return r.sizes(in) })
 		stop()
 		r.config.Limits.LetterBytes = 1 << 20
 		n, _, _ = r.start()
-		r.soon("the bound is raised", "map[100:3 200:1 102400:1] reading 0 0 KiB false false",
+		await.Text(r.t, "the bound is raised", "map[100:3 200:1 102400:1] reading 0 0 KiB false false",
 			func() string { return r.sizes(n.Inbox()) })
 	})
 }
@@ -123,7 +125,8 @@ func TestLargeThereAndBack(t *testing.T) {
 				}
 			}
 		}
-		r.soon("the letters", "map[307200:1 10485760:1] reading 0 0 KiB false false", func() string { return r.sizes(in) })
+		await.Text(r.t, "the letters", "map[307200:1 10485760:1] reading 0 0 KiB false false",
+			func() string { return r.sizes(in) })
 		back := r.target()
 		redrive, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default"}, Destination: back, Start: true,
@@ -131,7 +134,7 @@ func TestLargeThereAndBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.soon("the redrive", "done", func() string {
+		await.Text(r.t, "the redrive", "done", func() string {
 			d, err := in.Redrive(t.Context(), redrive.ID)
 			if err != nil {
 				return err.Error()

@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker"
@@ -75,7 +76,7 @@ func TestBackpressureOverHTTP(t *testing.T) {
 			t.Errorf("the SDK says %#v", far)
 		}
 		s.work(t, map[string]worker.Handler{"job": nothing, "vip": nothing})
-		eventually(t, "there is room again", func() bool {
+		await.Until(t, "there is room again", func() bool {
 			_, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job", Priority: tasker.Low})
 			return err == nil
 		})

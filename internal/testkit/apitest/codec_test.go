@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/kit/envelope"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker"
 )
@@ -219,7 +220,7 @@ func testCodecMissingKey(t *testing.T, plainly *server) {
 		receipt := s.submit(t, tasker.NewHandlerTask("pay", map[string]any{"card": map[string]string{"number": "4111"}},
 			tasker.WithMaxRetries(50)))
 		end := run(worker)
-		eventually(t, "a failed attempt "+name, func() bool { return s.step(t, receipt, "pay").LastError != nil })
+		await.Until(t, "a failed attempt "+name, func() bool { return s.step(t, receipt, "pay").LastError != nil })
 		end()
 		f := s.step(t, receipt, "pay").LastError
 		if f.Code != "CODEC" || f.Class != tasker.ClassWorker || f.Retryable != nil && !*f.Retryable ||

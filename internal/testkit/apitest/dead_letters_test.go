@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 func reported(t *testing.T, s *server, namespace string, messages ...string) []deadletters.Receipt {
@@ -41,7 +42,7 @@ func testDeadLetters(t *testing.T, s *server) {
 	if again[0].Status != deadletters.Duplicate || again[0].LetterUUID != receipts[2].LetterUUID {
 		t.Errorf("a repeated report is %+v", again)
 	}
-	eventually(t, "counting the failures", func() bool {
+	await.Until(t, "counting the failures", func() bool {
 		page, err := b.Groups(s.ctx, deadletters.GroupFilter{OpenOnly: true})
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +108,7 @@ func discardInWaves(t *testing.T, s *server, group string) {
 		deadletters.RedriveAct{Action: deadletters.StartRedrive}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the end of the redrive", func() bool {
+	await.Until(t, "the end of the redrive", func() bool {
 		redrive, err = b.Redrive(s.ctx, redrive.RedriveUUID)
 		if err != nil {
 			t.Fatal(err)

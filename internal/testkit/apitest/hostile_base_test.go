@@ -93,7 +93,7 @@ func (h *attacker) members(method, path string, s schema) {
 		s = h.doc.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		for _, value := range thinned(hostileValues) {
+		for _, value := range h.thinned(hostileValues) {
 			h.prepareSometimes()
 			body := map[string]any{}
 			if err := json.Unmarshal([]byte(h.fill(baseOf[method+" "+path].body)), &body); err != nil {

@@ -12,6 +12,7 @@ import (
 	_ "github.com/taskerhq/tasker/embedded/redis"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
@@ -22,21 +23,12 @@ func onEveryQueue(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Run("Redis", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Dispatch: redistest.Start(t).URL()})
-		eventually(t, "Redis hands out the steps", func() bool {
+		await.Until(t, "Redis hands out the steps", func() bool {
 			stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 			return err == nil && stats.Dispatch.Mode == "redis"
 		})
 		test(t, s)
 	})
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience / 2); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came about that %s", what)
-		}
-	}
 }
 
 type member struct {

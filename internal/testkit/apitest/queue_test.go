@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
@@ -28,7 +29,7 @@ func TestTwoInstallationsOnOneRedis(t *testing.T) {
 	for i := range servers {
 		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Dispatch: url})
 		servers[i] = s
-		eventually(t, "Redis hands out the steps", func() bool {
+		await.Until(t, "Redis hands out the steps", func() bool {
 			stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 			return err == nil && stats.Dispatch.Mode == "redis"
 		})
@@ -39,7 +40,7 @@ func TestTwoInstallationsOnOneRedis(t *testing.T) {
 	for i, s := range servers {
 		m := s.join(t, `{"capacity":10}`)
 		got := 0
-		eventually(t, "the worker has its tasks", func() bool {
+		await.Until(t, "the worker has its tasks", func() bool {
 			for _, a := range m.poll(t, `{"available_capacity":10}`) {
 				if got++; string(a.Parameters) != strconv.Itoa(i) {
 					t.Errorf("server %d hands out a task of %s", i, a.Parameters)
@@ -49,7 +50,7 @@ func TestTwoInstallationsOnOneRedis(t *testing.T) {
 		})
 	}
 	for _, s := range servers {
-		eventually(t, "it counts the three that it has handed out", func() bool {
+		await.Until(t, "it counts the three that it has handed out", func() bool {
 			stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
 			return err == nil && stats.Queue.Executing == 3
 		})
@@ -318,7 +319,7 @@ func testQueuePlacesOverHTTP(t *testing.T, s *server) {
 		last.EstimatedStartTime == nil {
 		t.Errorf("the last stands at %s", fmt.Sprint(last.QueuePlace))
 	}
-	eventually(t, "the numbers are those of now", func() bool {
+	await.Until(t, "the numbers are those of now", func() bool {
 		stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{Namespaces: []string{"default"}})
 		return err == nil && stats.Throughput.HandedOutLastMinute == 3 && stats.Queue.TotalDepth == 18 &&
 			stats.Queue.Executing == 3 && stats.Queue.ByPriority["medium"] == 18 &&

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
@@ -45,7 +46,7 @@ func testRedisThereAndBack(t *testing.T, s *server) {
 	}
 	letters := func(state deadletters.LetterState, want int) (page *deadletters.LetterPage) {
 		t.Helper()
-		eventually(t, fmt.Sprintf("%d letters that are %s", want, state), func() (ok bool) {
+		await.Until(t, fmt.Sprintf("%d letters that are %s", want, state), func() (ok bool) {
 			var err error
 			page, err = b.Letters(s.ctx, deadletters.LetterFilter{Selection: deadletters.Selection{Source: "detection",
 				State: state}})
@@ -110,7 +111,7 @@ func testRedisThereAndBack(t *testing.T, s *server) {
 	if !known {
 		t.Error("the job that died again is another letter")
 	}
-	eventually(t, "the count of what came back", func() bool {
+	await.Until(t, "the count of what came back", func() bool {
 		now, err := b.Redrive(s.ctx, redrive.RedriveUUID)
 		if err != nil {
 			t.Fatal(err)

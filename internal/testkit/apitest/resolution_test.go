@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker"
 )
@@ -134,7 +135,7 @@ func resolve(t *testing.T, s *server, task uuid.UUID, how option) {
 
 	// 7. The task continues automatically.
 	receipt := tasker.TaskReceipt{TaskUUID: task}
-	s.await(t, "the task to be complete", func() bool {
+	await.Until(t, "the task to be complete", func() bool {
 		now, err := s.Task(s.ctx, task, time.Second)
 		return err == nil && now.State == tasker.TaskComplete
 	})
@@ -208,19 +209,6 @@ func (s *server) trail(t *testing.T, task, id, step uuid.UUID) {
 	page := get[[]operate.AuditRecord](t, s, fmt.Sprintf("/v1/audit?limit=1&below=%d", last.No))
 	if len(page) != 1 || page[0].No != first.No {
 		t.Errorf("the page below %d is %+v", last.No, page)
-	}
-}
-
-func (s *server) await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-s.ctx.Done():
-			t.Fatalf("waited in vain for %s: %v", what, context.Cause(s.ctx))
-		}
 	}
 }
 

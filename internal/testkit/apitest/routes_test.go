@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 // TestRoutes: routes with waiting steps, their workers, and the reason of a standstill.
@@ -35,7 +36,7 @@ func testRoutes(t *testing.T, s *server) {
 		}
 		return queueapi.Route{}
 	}
-	eventually(t, "the count is new", func() bool {
+	await.Until(t, "the count is new", func() bool {
 		var err error
 		if page, err = s.Routes(s.ctx, queueapi.RouteFilter{}); err != nil {
 			return false

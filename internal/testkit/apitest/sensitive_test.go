@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker"
 )
@@ -140,7 +141,7 @@ func failedPayment(t *testing.T, s *server) (*tasker.Task, *operate.Case) {
 		t.Fatal(err)
 	}
 	var story *operate.Case
-	s.await(t, "the case", func() bool {
+	await.Until(t, "the case", func() bool {
 		story, err = s.CaseOfTask(s.ctx, receipt.TaskUUID)
 		return err == nil
 	})

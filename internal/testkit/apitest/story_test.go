@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker"
 )
@@ -38,7 +39,7 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	var story *operate.Case
-	s.await(t, "the second failure", func() bool {
+	await.Until(t, "the second failure", func() bool {
 		story, err = s.CaseOfTask(s.ctx, receipt.TaskUUID)
 		return err == nil && story.OccurrenceCount == 2
 	})

@@ -24,7 +24,7 @@ import (
 	"github.com/taskerhq/tasker"
 	// All sources of the binary: a change must run the test again, not answer from the cache.
 	_ "github.com/taskerhq/tasker/internal/cli"
-	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
+	"github.com/taskerhq/tasker/internal/testkit/process"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker/protocol"
 )

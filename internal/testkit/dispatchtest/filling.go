@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 func fillingCases() []testCase {
@@ -178,7 +179,7 @@ func turnRunsOut(f *fixture) {
 	mine, err := slow.Reload(f.Context(), time.Millisecond)
 	f.ok(err)
 	f.same("the turn", true, mine)
-	f.eventually("the turn runs out", func() bool {
+	await.Until(f, "the turn runs out", func() bool {
 		mine, err := f.d.Reload(f.Context(), turn)
 		f.ok(err)
 		return mine
@@ -219,7 +220,7 @@ func ranOutMeanwhile(f *fixture) {
 	mine, err := f.d.Reload(f.Context(), time.Millisecond)
 	f.ok(err)
 	f.same("the turn", true, mine)
-	f.eventually("the turn runs out", func() bool {
+	await.Until(f, "the turn runs out", func() bool {
 		return errors.Is(f.d.Remove(f.Context(), nil), engine.ErrDispatchLost) || !f.extended(time.Millisecond)
 	})
 	f.lost("Loaded", f.d.Loaded(f.Context()))

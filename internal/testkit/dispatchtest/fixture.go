@@ -1,7 +1,6 @@
 package dispatchtest
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"testing"
@@ -159,25 +158,4 @@ func numbered(ns ...int) []task.ID {
 		list[i] = id(n)
 	}
 	return list
-}
-
-func (f *fixture) eventually(what string, is func() bool) {
-	f.Helper()
-	Eventually(f, what, is)
-}
-
-// Eventually polls an effect of another process or a server, and fails the test after 20 s.
-func Eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s: not within 20 s", what)
-		case <-tick.C:
-		}
-	}
 }

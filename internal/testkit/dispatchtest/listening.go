@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 func listeningCases() []testCase {
@@ -29,7 +30,7 @@ func listen(f *fixture, d engine.Dispatcher) (<-chan map[int64]int, <-chan error
 // tuned offers steps from n on until the other process gets a message, since subscribing takes time. It returns the
 // next number.
 func tuned(f *fixture, n int, heard <-chan map[int64]int) int {
-	f.eventually("the other process hears", func() bool {
+	await.Until(f, "the other process hears", func() bool {
 		f.offer(step(n))
 		n++
 		return len(heard) > 0
@@ -49,7 +50,7 @@ func othersHear(f *fixture) {
 	list = append(list, step(1)) // it is there already
 	f.offer(list...)
 	f.ok(other.Offer(f.Context(), steps(1, n))) // nothing new, no message
-	f.eventually("all is heard", func() bool {
+	await.Until(f, "all is heard", func() bool {
 		for got := range heard {
 			if len(got) == 3 {
 				f.same("heard", map[int64]int{route: 3, route + 1: 1, -9: 1}, got)
@@ -60,7 +61,7 @@ func othersHear(f *fixture) {
 		return false
 	})
 	m := n + 100
-	f.eventually("this process hears the other", func() bool {
+	await.Until(f, "this process hears the other", func() bool {
 		f.ok(other.Offer(f.Context(), []engine.Offered{step(m)}))
 		m++
 		return len(own) > 0

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 type lossCase struct {
@@ -79,7 +80,7 @@ func restart(f *fixture, s Server) {
 	reached(f, other)
 	refill(f, other)
 	goesOn(f, other)
-	f.eventually("the late one reaches the server", func() bool {
+	await.Until(f, "the late one reaches the server", func() bool {
 		mine, err := late.Reload(f.Context(), turn)
 		f.same("the turn of one who comes late", false, mine)
 		return err == nil
@@ -89,7 +90,7 @@ func restart(f *fixture, s Server) {
 // reached waits until the server answers, under the new run.
 func reached(f *fixture, d engine.Dispatcher) {
 	f.Helper()
-	f.eventually("the server answers", func() bool {
+	await.Until(f, "the server answers", func() bool {
 		_, err := d.Waiting(f.Context(), []int64{route})
 		if err == nil {
 			f.Fatal("Waiting trusts a server that was restarted")
@@ -114,7 +115,7 @@ func restartWhileFilled(f *fixture, s Server) {
 	f.reload(f.d)
 	f.offer(steps(1, 3)...)
 	s.Restart(f)
-	f.eventually("the server answers", func() bool {
+	await.Until(f, "the server answers", func() bool {
 		err := f.d.Loaded(f.Context())
 		if err == nil {
 			f.Fatal("Loaded trusts a server that was restarted")
@@ -122,7 +123,7 @@ func restartWhileFilled(f *fixture, s Server) {
 		return errors.Is(err, engine.ErrDispatchLost)
 	})
 	f.lost("Check", f.d.Check(f.Context()))
-	f.eventually("the turn before runs out", func() bool { return f.extended(turn) })
+	await.Until(f, "the turn before runs out", func() bool { return f.extended(turn) })
 	f.ok(f.d.Loaded(f.Context()))
 	allWell(f, f.d)
 }

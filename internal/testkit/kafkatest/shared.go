@@ -3,9 +3,11 @@ package kafkatest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -77,25 +79,34 @@ func CreateTopic(t testing.TB, brokerURL, name string, partitions int, configs .
 	if err != nil {
 		t.Fatalf("create the topic %s: %v", name, err)
 	}
-	for { // the controller has answered; the broker learns of it a moment later
-		found, err := admin.ListTopics(ctx, name)
-		if err == nil && led(found[name].Partitions) == partitions {
-			return
+	// The broker learns of it after the controller's answer. It names leaders before their logs can be used.
+	if err := catchUp(ctx, func() (bool, error) {
+		ends, err := admin.ListEndOffsets(ctx, name)
+		usable := 0
+		for _, end := range ends[name] {
+			if end.Err == nil {
+				usable++
+			}
 		}
-		if ctx.Err() != nil {
-			t.Fatalf("the topic %s does not appear: %v", name, err)
-		}
-		time.Sleep(5 * time.Millisecond)
+		return usable == partitions, err
+	}); err != nil {
+		t.Fatalf("the topic %s does not appear: %v", name, err)
 	}
 }
 
-func led(partitions kadm.PartitionDetails) (n int) {
-	for _, p := range partitions {
-		if p.Err == nil && p.Leader >= 0 {
-			n++
+// catchUp waits until a broker does as the controller has answered.
+func catchUp(ctx context.Context, done func() (bool, error)) error {
+	for {
+		ok, err := done()
+		if ok && err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	return n
 }
 
 // Admin returns an administrative client, closed when t ends.
@@ -148,6 +159,12 @@ func deleteAll(ctx context.Context, brokerURL, prefix string) error {
 	if len(names) > 0 {
 		if _, err := admin.DeleteTopics(ctx, names...); err != nil {
 			return fmt.Errorf("delete the test's topics: %w", err)
+		}
+		if err := catchUp(ctx, func() (bool, error) {
+			left, err := admin.ListTopics(ctx)
+			return !slices.ContainsFunc(names, left.Has), err
+		}); err != nil {
+			return fmt.Errorf("the test's topics do not disappear: %w", err)
 		}
 	}
 	groups, err := admin.ListGroups(ctx)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/cli"
-	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
+	"github.com/taskerhq/tasker/internal/testkit/process"
 )
 
 // patience bounds how long a broken page takes to fail.
@@ -66,7 +66,7 @@ func (e Example) Run(t *testing.T) {
 	listen, dir := e.arrange(t)
 	list := e.blocks(t, string(page), listen)
 	var script strings.Builder
-	fmt.Fprintf(&script, "unset ${!TASKER_TEST_@}\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n%s\n", e.Before)
+	fmt.Fprintf(&script, "unset ${!TASKER_TEST_@}\n%s%s\n", EndJobs, e.Before)
 	for _, b := range list {
 		fmt.Fprintf(&script, "%s\necho '%s'\n", b.commands, endOfBlock)
 	}
@@ -224,7 +224,7 @@ func (e Example) bash(t *testing.T, dir, script string, env ...string) (string, 
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
-	err = cmd.Wait()
+	err = Ended(cmd.Wait())
 	return out.String(), err
 }
 

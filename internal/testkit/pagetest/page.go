@@ -3,6 +3,7 @@
 package pagetest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,6 +24,18 @@ func Blocks(page string) []Block {
 		found = append(found, Block{m[1], m[2]})
 	}
 	return found
+}
+
+// EndJobs is bash that ends the programs of a session with it. They may take their time for what they have begun.
+const EndJobs = "trap 'kill $(jobs -p) 2> /dev/null || true; wait' EXIT\n"
+
+// Ended is what a session's Wait has returned, without the complaint that a program that bash left behind, such as the
+// child of one that was ended, still holds the pipe: all output of bash is there.
+func Ended(err error) error {
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return err
 }
 
 // Prose is a page without its blocks.

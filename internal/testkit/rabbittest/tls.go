@@ -2,9 +2,11 @@ package rabbittest
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"testing"
 
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
@@ -31,6 +33,14 @@ func StartTLS(t testing.TB, clientCert bool) (*Server, TLS) {
 	s := Start(t, fmt.Sprintf(`{ssl_listeners, [{"127.0.0.1", %d}]}`, port),
 		fmt.Sprintf(`{ssl_options, [{cacertfile, "%s"}, {certfile, "%s"}, {keyfile, "%s"}, %s]}`,
 			c.CA, c.Server, c.ServerKey, verify))
+	// RabbitMQ opens this listener after the one that Start waits for.
+	await.Until(t, "the listener of TLS", func() bool {
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
 	u, err := url.Parse(s.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 // Node is one process's view of a shared store.
@@ -86,23 +87,7 @@ func oneClock(p *pair) {
 		p.Errorf("the clocks of two processes are %v apart", apart)
 	}
 	first := p.a.Now()
-	p.eventually("the clock goes on", func() bool { return p.a.Now().After(first) })
-}
-
-// eventually polls for a delayed effect.
-func (p *pair) eventually(what string, done func() bool) {
-	p.Helper()
-	over := time.NewTimer(patience)
-	defer over.Stop()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for !done() {
-		select {
-		case <-again.C:
-		case <-over.C:
-			p.Fatalf("%s: not within %v", what, patience)
-		}
-	}
+	await.Until(p, "the clock goes on", func() bool { return p.a.Now().After(first) })
 }
 
 func (p *pair) turn(of Node, loop string, hold time.Duration) bool {
@@ -123,7 +108,7 @@ func turnIsOfOne(p *pair) {
 
 func turnRunsOut(p *pair) {
 	p.equal("the first who asks", p.turn(p.a, "x", 50*time.Millisecond), true)
-	p.eventually("the turn of who does not ask again passes on", func() bool { return p.turn(p.b, "x", time.Hour) })
+	await.Until(p, "the turn of who does not ask again passes on", func() bool { return p.turn(p.b, "x", time.Hour) })
 	p.equal("who had it", p.turn(p.a, "x", time.Hour), false)
 }
 
@@ -178,7 +163,7 @@ func lastTurn(p *pair) {
 			p.Errorf("the turns are %+v", turns)
 		}
 	}
-	p.eventually("a renewal counts", func() bool {
+	await.Until(p, "a renewal counts", func() bool {
 		p.turn(p.a, "x", time.Hour)
 		return last(p.b) > first
 	})
@@ -205,7 +190,7 @@ func occupied(p *pair) {
 		return s.Postpone(p.now, p.now.Add(time.Hour), task.Scheduling{})
 	})
 	for name, of := range map[string]Node{"here": p.a, "elsewhere": p.b} {
-		p.eventually("the steps are seen "+name, func() bool { return p.occupied(of, 10, x)[x] == 4 })
+		await.Until(p, "the steps are seen "+name, func() bool { return p.occupied(of, 10, x)[x] == 4 })
 		p.equal("all routes "+name, p.occupied(of, 10, x, y, z, 1<<40), map[int64]int{x: 4})
 		p.equal("up to a limit "+name, p.occupied(of, 3, x), map[int64]int{x: 3})
 		p.equal("not asked for "+name, p.occupied(of, 10, y, z), map[int64]int{})
@@ -219,7 +204,7 @@ func occupiedSeesWhatComesAndGoes(p *pair) {
 	for range 3 {
 		p.equal("nothing", p.occupied(p.b, 10, x), map[int64]int{})
 		j := p.one()
-		p.eventually("a step that came is seen", func() bool { return p.occupied(p.b, 10, x)[x] == 1 })
+		await.Until(p, "a step that came is seen", func() bool { return p.occupied(p.b, 10, x)[x] == 1 })
 		p.move(j, func(s *task.Step) error { return s.Claim(1, p.now, p.now.Add(time.Hour)) })
 	}
 }
@@ -311,7 +296,7 @@ func (p *pair) listen(at Node) *heard {
 // A process receives another's events, and not its own.
 func news(p *pair) {
 	atA, atB := p.listen(p.a), p.listen(p.b)
-	p.eventually("both processes hear each other", func() bool {
+	await.Until(p, "both processes hear each other", func() bool {
 		p.a.Publish(engine.PeerEvents{Routes: []int64{1, 2}, Workers: []int64{3}})
 		p.b.Publish(engine.PeerEvents{Routes: []int64{4}, Registry: true})
 		ofB, _, registryA := atA.copy()
@@ -335,13 +320,13 @@ func manyNews(p *pair) {
 		all[i] = 1_000_000 + int64(i)
 	}
 	h := p.listen(p.b)
-	p.eventually("the other process listens", func() bool {
+	await.Until(p, "the other process listens", func() bool {
 		p.a.Publish(engine.PeerEvents{Registry: true})
 		_, _, registry := h.copy()
 		return registry
 	})
 	p.a.Publish(engine.PeerEvents{Routes: all, Workers: all})
-	p.eventually("all are heard", func() bool {
+	await.Until(p, "all are heard", func() bool {
 		routes, workers, _ := h.copy()
 		return len(routes) == len(all) && len(workers) == len(all)
 	})

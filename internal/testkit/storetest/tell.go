@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/engine/feed"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 )
 
 func attended(p *pair) {
@@ -27,7 +28,7 @@ func attended(p *pair) {
 	p.must(p.a.SubscribeFeed(p.Context(), 0))
 	p.equal("no more", is(p.b), false)
 	p.must(p.a.SubscribeFeed(p.Context(), 20*time.Millisecond))
-	p.eventually("it runs out", func() bool { return !is(p.b) })
+	await.Until(p, "it runs out", func() bool { return !is(p.b) })
 	p.equal("a turn at a loop is something else", p.turn(p.a, "x", time.Hour) && !is(p.b), true)
 }
 
@@ -80,7 +81,7 @@ func feedMessages(p *pair) {
 		}
 		return got
 	}
-	p.eventually("all are heard", func() bool { return len(heard()) >= 1001 })
+	await.Until(p, "all are heard", func() bool { return len(heard()) >= 1001 })
 	p.equal("changes", heard(), append([]feed.Change{rich}, many...))
 	first := atB()
 	p.equal("numbers", []uint64{first[0].Number, first[1].Number, first[2].Number}, []uint64{1, 2, 3})
@@ -98,7 +99,7 @@ func feedMessagesTooLong(p *pair) {
 	long := feed.Change{Kind: feed.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1),
 		Tags: []string{strings.Repeat("x", 9000)}}
 	p.must(p.a.PublishFeed(p.Context(), feed.Batch{Number: 1, Changes: []feed.Change{long}}))
-	p.eventually("it is heard of", func() bool { return len(atB()) == 1 })
+	await.Until(p, "it is heard of", func() bool { return len(atB()) == 1 })
 	got := atB()[0]
 	p.equal("lost or there", got.Lost || len(got.Changes) == 1, true)
 }

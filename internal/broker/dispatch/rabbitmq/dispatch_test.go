@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/worker/protocol"
 )
@@ -82,7 +83,7 @@ func TestDispatch(t *testing.T) {
 	first, second := r.work(small, 10), r.work(large, 40)
 	const steps = 10_000
 	r.engine.submit(steps)
-	wait(t, "all are done", func() bool { return first()+second() == steps })
+	await.Until(t, "all are done", func() bool { return first()+second() == steps })
 	r.engine.get(func() {
 		if r.engine.most[small] > 10 || r.engine.most[large] > 40 {
 			t.Errorf("the workers held %d and %d steps", r.engine.most[small], r.engine.most[large])
@@ -94,7 +95,7 @@ func TestDispatch(t *testing.T) {
 	if first() < steps/20 || second() < steps/20 {
 		t.Errorf("one worker got nearly everything: %d, %d", first(), second())
 	}
-	wait(t, "all are confirmed", func() bool { return r.seen.get("published") == steps })
+	await.Until(t, "all are confirmed", func() bool { return r.seen.get("published") == steps })
 }
 
 func TestMessage(t *testing.T) {
@@ -106,7 +107,7 @@ func TestMessage(t *testing.T) {
 	r.engine.submit(1)
 	d.Notice()
 	queue := task.DeliveryQueue("worker.", id)
-	wait(t, "it is in the queue", func() bool { return r.depth(queue) == 1 })
+	await.Until(t, "it is in the queue", func() bool { return r.depth(queue) == 1 })
 	m, ok, err := r.channel().Get(queue, true)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
@@ -148,7 +149,7 @@ func TestExpiry(t *testing.T) {
 	r.engine.ttl = 2 * time.Second
 	r.start()
 	r.engine.submit(steps)
-	wait(t, "all have failed", func() bool { return r.seen.get("failed") == steps })
+	await.Until(t, "all have failed", func() bool { return r.seen.get("failed") == steps })
 	r.engine.get(func() {
 		seen := map[uuid.UUID]bool{}
 		for _, l := range r.engine.failed {

@@ -348,14 +348,4 @@ func (r *rig) depth(queue string) int {
 	return q.Messages
 }
 
-// wait polls until something is true. Only a failing test uses up the time.
-func wait(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within two minutes: %s", what)
-		}
-	}
-}
-
 func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/dispatch"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
 func done(t *testing.T, what string, seen func() int, n int) {
 	t.Helper()
-	wait(t, what, func() bool { return seen() >= n })
+	await.Until(t, what, func() bool { return seen() >= n })
 }
 
 // The server raises its disk alarm, hangs, and is killed with unread messages. During the alarm nothing is claimed. In
@@ -38,7 +39,7 @@ func TestBrokerFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Only publishing connections hear of the alarm; then nothing more is claimed.
-	wait(t, "nothing is claimed during the alarm", func() bool {
+	await.Until(t, "nothing is claimed during the alarm", func() bool {
 		submit(1)
 		before := r.ready()
 		for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -61,7 +62,7 @@ func TestBrokerFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	submit(50)
-	wait(t, "the loss is noticed", func() bool { return r.seen.get("dispatchfalse") > lost })
+	await.Until(t, "the loss is noticed", func() bool { return r.seen.get("dispatchfalse") > lost })
 	if err := s.Thaw(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestBrokerFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	submit(50)
-	wait(t, "the worker is full, or the loss is noticed before", func() bool {
+	await.Until(t, "the worker is full, or the loss is noticed before", func() bool {
 		return r.ready() == 50-capacity || r.seen.get("dispatchfalse") > lost
 	})
 	if err := s.KillNow(); err != nil {
@@ -105,7 +106,7 @@ func TestStartsWithoutBroker(t *testing.T) {
 	reachable := r.opts.Dial
 	r.opts.Dial = dialer("amqp://guest:guest@127.0.0.1:1/")
 	_, stop := r.start()
-	wait(t, "it has tried several times", func() bool { return r.seen.get("dispatchfalse") > 3 })
+	await.Until(t, "it has tried several times", func() bool { return r.seen.get("dispatchfalse") > 3 })
 	stop()
 	r.opts.Dial = reachable
 	id := r.engine.worker(5)
@@ -124,12 +125,12 @@ func TestQueueDeleted(t *testing.T) {
 	d, _ := r.start()
 	d.Notice()
 	queue := task.DeliveryQueue("worker.", id)
-	wait(t, "the queue is declared", func() bool { return r.depth(queue) == 0 })
+	await.Until(t, "the queue is declared", func() bool { return r.depth(queue) == 0 })
 	if _, err := r.channel().QueueDelete(queue, false, false, false); err != nil {
 		t.Fatal(err)
 	}
 	r.engine.submit(5)
-	wait(t, "all steps are in the new queue", func() bool { return r.depth(queue) == 5 })
+	await.Until(t, "all steps are in the new queue", func() bool { return r.depth(queue) == 5 })
 	r.engine.get(func() {
 		if r.engine.back == 0 || len(r.engine.failed) > 0 {
 			t.Errorf("%d were given back, %d failed", r.engine.back, len(r.engine.failed))
@@ -151,7 +152,7 @@ func TestExchangeOfAnotherType(t *testing.T) {
 			r.engine.ttl = time.Second
 			r.start()
 			r.engine.submit(5)
-			wait(t, "all have failed", func() bool { return r.seen.get("failed") == 5 })
+			await.Until(t, "all have failed", func() bool { return r.seen.get("failed") == 5 })
 		})
 	}
 }
@@ -164,7 +165,7 @@ func TestQuorum(t *testing.T) {
 	r.engine.ttl = time.Second
 	r.start()
 	r.engine.submit(5)
-	wait(t, "all have failed", func() bool { return r.seen.get("failed") == 5 })
+	await.Until(t, "all have failed", func() bool { return r.seen.get("failed") == 5 })
 }
 
 // The permissions in docs/guides/rabbitmq-dispatch.md suffice, and without those to configure, existing queues are
@@ -182,12 +183,12 @@ func TestLeastPermissions(t *testing.T) {
 			if configure == `^$` {
 				admin.engine = r.engine
 				_, stop := admin.start() // declares everything
-				wait(t, "the queue is declared", func() bool { return admin.depth(task.DeliveryQueue("worker.", id)) == 0 })
+				await.Until(t, "the queue is declared", func() bool { return admin.depth(task.DeliveryQueue("worker.", id)) == 0 })
 				stop()
 			}
 			r.start()
 			r.engine.submit(5)
-			wait(t, "all have failed", func() bool { return r.seen.get("failed") == 5 })
+			await.Until(t, "all have failed", func() bool { return r.seen.get("failed") == 5 })
 		})
 	}
 }
@@ -202,7 +203,7 @@ func TestLetters(t *testing.T) {
 	r.engine.poison = "poison"
 	r.start()
 	r.engine.submit(200)
-	wait(t, "all are dispatched", func() bool { return r.seen.get("published") == 200 })
+	await.Until(t, "all are dispatched", func() bool { return r.seen.get("published") == 200 })
 	r.engine.get(func() {
 		r.engine.down = true
 		for _, held := range r.engine.held { // half of them run meanwhile
@@ -214,7 +215,7 @@ func TestLetters(t *testing.T) {
 			}
 		}
 	})
-	wait(t, "the database is asked in vain", func() bool {
+	await.Until(t, "the database is asked in vain", func() bool {
 		n := 0
 		r.engine.get(func() { n = r.engine.expiries })
 		return n > 3
@@ -230,7 +231,7 @@ func TestLetters(t *testing.T) {
 		}
 	}
 	r.engine.fail(false)
-	wait(t, "all are handled", func() bool {
+	await.Until(t, "all are handled", func() bool {
 		return r.seen.get("failed") == 100 && r.seen.get("late") == 100 && r.seen.get("letter") == 2
 	})
 	r.engine.get(func() {
@@ -250,14 +251,14 @@ func TestRemoveQueues(t *testing.T) {
 	r.engine.ttl = 2 * time.Second
 	d, _ := r.start()
 	queue := func(id task.ID) string { return task.DeliveryQueue("worker.", id) }
-	wait(t, "both are declared", func() bool { return r.depth(queue(dead)) >= 0 && r.depth(queue(alive)) >= 0 })
+	await.Until(t, "both are declared", func() bool { return r.depth(queue(dead)) >= 0 && r.depth(queue(alive)) >= 0 })
 	r.engine.submit(10)
-	wait(t, "both have messages", func() bool { return r.depth(queue(dead)) == 5 && r.depth(queue(alive)) == 5 })
+	await.Until(t, "both have messages", func() bool { return r.depth(queue(dead)) == 5 && r.depth(queue(alive)) == 5 })
 	r.engine.set(dead, func(w *task.Worker) { w.State = task.WorkerDead })
 	if n, _, err := d.RemoveQueues(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d queues with messages were deleted, %v", n, err)
 	}
-	wait(t, "the queue is deleted", func() bool {
+	await.Until(t, "the queue is deleted", func() bool {
 		if _, _, err := d.RemoveQueues(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +267,7 @@ func TestRemoveQueues(t *testing.T) {
 	if r.depth(queue(alive)) == -1 {
 		t.Error("the queue of a living worker is deleted")
 	}
-	wait(t, "its steps have failed", func() bool { return r.seen.get("failed") >= 5 })
+	await.Until(t, "its steps have failed", func() bool { return r.seen.get("failed") >= 5 })
 }
 
 func TestWithoutDeadLetters(t *testing.T) {
@@ -280,8 +281,8 @@ func TestWithoutDeadLetters(t *testing.T) {
 	_, stop := r.start()
 	r.engine.submit(5)
 	queue := task.DeliveryQueue("worker.", id)
-	wait(t, "all are published", func() bool { return r.seen.get("published") == 5 })
-	wait(t, "they vanish", func() bool { return r.depth(queue) == 0 })
+	await.Until(t, "all are published", func() bool { return r.seen.get("published") == 5 })
+	await.Until(t, "they vanish", func() bool { return r.depth(queue) == 0 })
 	stop()
 	if r.depth("tasker.dlx.queue") != -1 || !strings.Contains(log.String(), "dead_letter.enabled is false") {
 		t.Errorf("the log is %s", log.String())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
@@ -79,7 +80,7 @@ func (r *rig) has(queue string, args amqp091.Table) bool {
 
 func (r *rig) replaced(queue string, args amqp091.Table) {
 	r.t.Helper()
-	wait(r.t, queue+" is replaced", func() bool {
+	await.Until(r.t, queue+" is replaced", func() bool {
 		return r.depth(queue) >= 0 && r.has(queue, args) && r.depth(queue+".moving") == -1
 	})
 }
@@ -137,7 +138,7 @@ func TestMoveDeadLetters(t *testing.T) {
 	r := newRig(t, rabbittest.Shared(t))
 	r.fill(r.opts.Topology.DeadQueue, otherArguments(), 0, n)
 	r.start()
-	wait(t, "all are letters", func() bool {
+	await.Until(t, "all are letters", func() bool {
 		count := 0
 		r.engine.get(func() { count = len(r.engine.letters) })
 		return count >= n
@@ -162,7 +163,7 @@ func TestMoveUnderLoad(t *testing.T) {
 	r.fill(queue, otherArguments(), 0, n)
 	seen := r.collect(queue)
 	r.start()
-	wait(t, "all were delivered", func() bool { return seen() == n })
+	await.Until(t, "all were delivered", func() bool { return seen() == n })
 	r.replaced(queue, r.opts.Topology.WorkerArguments())
 }
 
@@ -228,12 +229,12 @@ func TestMoveWhatIsHeld(t *testing.T) {
 	first := *r
 	kill := first.killable()
 	first.start()
-	wait(t, "the first node holds all", func() bool { return r.depth(queue) == 0 })
+	await.Until(t, "the first node holds all", func() bool { return r.depth(queue) == 0 })
 	r.opts.Topology.Retention = 2 * time.Hour
 	r.start()
 	r.replacedBy(queue, r.opts.Topology.DeadArguments(), kill)
 	r.engine.fail(false)
-	wait(t, "all are letters", func() bool {
+	await.Until(t, "all are letters", func() bool {
 		bodies := map[string]bool{}
 		r.engine.get(func() {
 			for _, m := range r.engine.letters {
@@ -273,7 +274,7 @@ func (r *rig) killable() (kill func()) {
 
 func (r *rig) replacedBy(queue string, args amqp091.Table, then func()) {
 	r.t.Helper()
-	wait(r.t, queue+" is replaced", func() bool { return r.depth(queue) >= 0 && r.has(queue, args) })
+	await.Until(r.t, queue+" is replaced", func() bool { return r.depth(queue) >= 0 && r.has(queue, args) })
 	then()
 }
 
@@ -286,9 +287,9 @@ func TestMoveUnderAStranger(t *testing.T) {
 	queue := r.opts.Topology.DeadQueue
 	r.fill(queue, otherArguments(), 0, n)
 	r.consume(queue, 1, func(*amqp091.Delivery) {})
-	wait(t, "the stranger holds one", func() bool { return r.depth(queue) == n-1 })
+	await.Until(t, "the stranger holds one", func() bool { return r.depth(queue) == n-1 })
 	r.start()
-	wait(t, "the others are letters", func() bool {
+	await.Until(t, "the others are letters", func() bool {
 		count := 0
 		r.engine.get(func() { count = len(r.engine.letters) })
 		return count == n-1

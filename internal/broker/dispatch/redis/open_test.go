@@ -10,7 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/testkit/dispatchtest"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
@@ -116,7 +116,7 @@ func TestServerComesLater(t *testing.T) {
 		t.Fatalf("Check: %v, want that it is out of reach", err)
 	}
 	s.Restart(t)
-	dispatchtest.Eventually(t, "the server answers", func() bool {
+	await.Until(t, "the server answers", func() bool {
 		return errors.Is(d.Check(t.Context()), engine.ErrDispatchLost)
 	})
 	fill(t, d)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
@@ -109,7 +110,7 @@ func TestServerStops(t *testing.T) {
 	if took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	dispatchtest.Eventually(t, "the server answers", func() bool { return d.Check(t.Context()) == nil })
+	await.Until(t, "the server answers", func() bool { return d.Check(t.Context()) == nil })
 }
 
 func processOf(t testing.TB, c rueidis.Client) int {
@@ -142,7 +143,7 @@ func TestCluster(t *testing.T) {
 	}
 	t.Cleanup(node.Close)
 	tell(t, node, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-	dispatchtest.Eventually(t, "the cluster serves", func() bool {
+	await.Until(t, "the cluster serves", func() bool {
 		info, err := node.Do(t.Context(), node.B().ClusterInfo().Build()).ToString()
 		return err == nil && strings.Contains(info, "cluster_state:ok")
 	})
