@@ -55,10 +55,7 @@ func (s *session) printDetections(found []operate.Detection) error {
 	if s.json {
 		return s.printList("detections", found)
 	}
-	if len(found) == 0 {
-		return s.printf("No task is stale.\n")
-	}
-	t := s.newTable("TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "ACTION")
+	t := s.newList("No task is stale.", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "ACTION")
 	t.dropFirst("THRESHOLD", "IN STATE")
 	for i := range found {
 		d := &found[i]

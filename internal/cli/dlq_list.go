@@ -54,10 +54,7 @@ func (s *session) printCases(cases []operate.Case, f operate.CaseFilter) error {
 	if s.json {
 		return s.printList("cases", cases)
 	}
-	if len(cases) == 0 {
-		return s.printf("No cases.\n")
-	}
-	t := s.newTable("CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
+	t := s.newList("No cases.", "CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
 		"STATE THEN", "STATE", "STATUS", "OPENED", "ERROR")
 	t.dropFirst("TASK", "STATE THEN", "OCCURRENCES", "CAUSE", "STATE", "REASON", "OPENED", "STEP", "STATUS")
 	for i := range cases {

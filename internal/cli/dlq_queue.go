@@ -26,11 +26,7 @@ resolution.`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			queue, err := operate.Of(c).InvestigationQueue(ctx, flags.filter)
-			if err != nil {
-				return err
-			}
-			return s.printQueue(queue)
+			return answeredList(s, "cases", s.printQueue)(operate.Of(c).InvestigationQueue(ctx, flags.filter))
 		}),
 	}
 	flags.add(cmd)
@@ -42,13 +38,7 @@ resolution.`,
 // printQueue marks a case whose task runs again or is complete as RECOVERED: it only needs a resolution. ERROR is
 // the first line of the blocking failure.
 func (s *session) printQueue(queue []operate.QueuedCase) error {
-	if s.json {
-		return s.printList("cases", queue)
-	}
-	if len(queue) == 0 {
-		return s.printf("No pending cases.\n")
-	}
-	t := s.newTable("SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
+	t := s.newList("No pending cases.", "SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
 		"STATE", "OPEN FOR", "PRIORITY", "RECOVERED", "ERROR")
 	t.dropFirst("CASE", "OCCURRENCES", "CAUSE", "PRIORITY", "REASON", "STATE", "RECOVERED", "OPEN FOR", "STEP")
 	for i := range queue {

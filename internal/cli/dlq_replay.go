@@ -81,11 +81,8 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 		return err
 	}
 	r, err := operate.Of(c).ReplayTask(ctx, id, req)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return s.printJSON(r)
+	if err != nil || s.json {
+		return s.jsonOf(r, err)
 	}
 	f := s.newFields("  ")
 	f.add("Task", r.TaskID.String())

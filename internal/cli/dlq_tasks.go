@@ -64,11 +64,7 @@ lists tasks whose case has that resolution instead.`,
 			return flags.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			page, err := operate.Of(c).FailedTasks(ctx, flags.filter)
-			if err != nil {
-				return err
-			}
-			return s.printFailedTasks(page)
+			return answered(s, s.printFailedTasks)(operate.Of(c).FailedTasks(ctx, flags.filter))
 		}),
 	}
 	flags.add(cmd)
@@ -80,9 +76,6 @@ lists tasks whose case has that resolution instead.`,
 
 // ERROR is the value for --fingerprint; RETRIES counts attempts without the first, REPLAYS operators' replays.
 func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
 	if len(page.Tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}

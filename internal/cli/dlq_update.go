@@ -112,11 +112,8 @@ func (s *session) updateCase(
 		return err
 	}
 	updated, err := operate.Of(c).UpdateCase(ctx, id, update)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return s.printJSON(updated)
+	if err != nil || s.json {
+		return s.jsonOf(updated, err)
 	}
 	f := s.newFields("  ")
 	f.add("Case", updated.CaseUUID.String())

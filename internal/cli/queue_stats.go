@@ -24,11 +24,7 @@ func newQueueStats(s *session) *cobra.Command {
 		Example: `  tasker queue stats --namespace shop`,
 		Args:    cobra.NoArgs,
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			stats, err := queueapi.Of(c).QueueStats(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printQueueStats(stats)
+			return answered(s, s.printQueueStats)(queueapi.Of(c).QueueStats(ctx, filter))
 		}),
 	}
 	cmd.Flags().StringSliceVar(&filter.Namespaces, "namespace", nil, "filter by namespace; repeatable")
@@ -37,9 +33,6 @@ func newQueueStats(s *session) *cobra.Command {
 
 // printQueueStats marks numbers of a capped or sampled queue as inexact.
 func (s *session) printQueueStats(q *queueapi.QueueStats) error {
-	if s.json {
-		return s.printJSON(q)
-	}
 	t := s.newTable("PRIORITY", "WAITING", "OLDEST", "ASSIGNED", "EXECUTING")
 	for _, name := range byLevel(q.Queues) {
 		of := q.Queues[name]

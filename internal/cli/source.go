@@ -45,11 +45,8 @@ func newSourceAdd(s *session) *cobra.Command {
 			}
 			req.Name, req.Act = args[0], signed(req.Act)
 			saved, err := deadletters.Of(c).SaveSource(ctx, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(saved)
+			if err != nil || s.json {
+				return s.jsonOf(saved, err)
 			}
 			return s.printf("✓ Source %s saved\n", qualified(saved.Namespace, saved.Name))
 		}),
@@ -82,11 +79,7 @@ func newSourceList(s *session) *cobra.Command {
 		Example: `  tasker source list --namespace video`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			list, err := deadletters.Of(c).Sources(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			return s.printSources(list)
+			return answeredList(s, "sources", s.printSources)(deadletters.Of(c).Sources(ctx, namespace))
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "", "filter by namespace")
@@ -102,9 +95,6 @@ func openCount(of *deadletters.SourceStatus) string {
 
 // URLs come without their passwords.
 func (s *session) printSources(list []deadletters.SourceStatus) error {
-	if s.json {
-		return s.printList("sources", list)
-	}
 	if len(list) == 0 {
 		return s.printf("No sources.\n")
 	}

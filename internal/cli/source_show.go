@@ -24,11 +24,8 @@ func newSourceShow(s *session) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			source, err := deadletters.Of(c).Source(ctx, namespace, args[0])
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(source)
+			if err != nil || s.json {
+				return s.jsonOf(source, err)
 			}
 			if err := s.printSources([]deadletters.SourceStatus{*source}); err != nil {
 				return err

@@ -56,11 +56,8 @@ func (s *session) act(ctx context.Context, c *tasker.Client, args []string, a *s
 		return err
 	}
 	step, err := c.ActOnStep(ctx, task, id, a.action)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return s.printJSON(step)
+	if err != nil || s.json {
+		return s.jsonOf(step, err)
 	}
 	return s.printf("✓ %s\n  New state: %s\n  Reason: %s\n  %s: %s\n",
 		a.done, step.State, a.action.Reason, a.by, *a.actor)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -18,17 +19,10 @@ func newTaskHistory(s *session) *cobra.Command {
 		Short:   "Show all state transitions and attempts of a task",
 		Example: `  tasker task history 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.reading(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			h, err := c.TaskHistory(ctx, id)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(h)
+			if err != nil || s.json {
+				return s.jsonOf(h, err)
 			}
 			if err := s.printTransitions(h.Transitions); err != nil {
 				return err
@@ -37,7 +31,7 @@ func newTaskHistory(s *session) *cobra.Command {
 				return err
 			}
 			return s.printEdits(h.ContextEdits)
-		}),
+		})),
 	}
 }
 

@@ -23,14 +23,7 @@ func newTaskStep(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			step, err := c.Step(ctx, task, id)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(step)
-			}
-			return s.printStep(step)
+			return answered(s, s.printStep)(c.Step(ctx, task, id))
 		}),
 	}
 }
