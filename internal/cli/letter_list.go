@@ -51,7 +51,8 @@ func letterPage(ctx context.Context, c *tasker.Client, f deadletters.LetterFilte
 
 // PURGED is when the letter is deleted, empty for an open one.
 func (s *session) printLetters(page *deadletters.LetterPage) error {
-	t := s.newList("No letters.", "LETTER", "STATE", "SOURCE", "ORIGIN", "DIED", "TIMES", "REPLAYS", "PURGED", "GROUP", "ERROR")
+	t := s.newList("No letters.", "LETTER", "STATE", "SOURCE", "ORIGIN", "DIED", "TIMES", "REPLAYS", "PURGED",
+		"GROUP", "ERROR")
 	t.dropFirst("PURGED", "REPLAYS", "TIMES", "GROUP", "ORIGIN", "DIED")
 	for i := range page.Letters {
 		l := &page.Letters[i]

@@ -169,7 +169,8 @@ func newReplayAct(s *session, action deadletters.RedriveAction, short string) *c
 func (s *session) actOnReplay(ctx context.Context, c *tasker.Client, id uuid.UUID, action deadletters.RedriveAction,
 	act deadletters.Act,
 ) error {
-	return answered(s, s.printReplay)(deadletters.Of(c).ActOnReplay(ctx, id, deadletters.RedriveAct{Action: action, Act: signed(act)}))
+	return answered(s, s.printReplay)(deadletters.Of(c).ActOnReplay(ctx, id,
+		deadletters.RedriveAct{Action: action, Act: signed(act)}))
 }
 
 func newReplayShow(s *session) *cobra.Command {

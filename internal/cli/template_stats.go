@@ -33,8 +33,8 @@ queue before it. FAILED is the share of the attempts that failed.`,
 				}
 				namespace, version = t.Namespace, t.Version
 			}
-			return answered(s, s.printTemplateStats)(operate.Of(c).TemplateStats(ctx, operate.TemplateStatsFilter{Namespace: namespace, Name: name,
-				Version: version, Tasks: tasks}))
+			return answered(s, s.printTemplateStats)(operate.Of(c).TemplateStats(ctx,
+				operate.TemplateStatsFilter{Namespace: namespace, Name: name, Version: version, Tasks: tasks}))
 		}),
 	}
 	cmd.Flags().Var((*pageSize)(&tasks), "tasks", "newest tasks to look at, 1 to 1000 (default 100)")

@@ -35,7 +35,8 @@ func newWorkerList(s *session) *cobra.Command {
 // printWorkers prints one row per worker. LOAD is what the server counts, of the capacity that the worker has
 // registered; HEARTBEAT is how long ago it was heard.
 func (s *session) printWorkers(workers []protocol.WorkerInfo) error {
-	t := s.newList("No workers.", "WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES", "HEARTBEAT")
+	t := s.newList("No workers.", "WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES",
+		"HEARTBEAT")
 	t.dropFirst("CAPABILITIES", "NAMESPACES", "NAME", "LOAD")
 	t.whole("WORKER")
 	for i := range workers {

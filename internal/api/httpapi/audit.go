@@ -24,15 +24,6 @@ type AuditQuery struct {
 	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the previous page."`
 }
 
-type auditFilter struct {
-	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Task, including its steps and cases."`
-	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Case."`
-	WorkerID  uuid.UUID `query:"worker_id" doc:"Worker."`
-	Namespace string    `query:"namespace" maxLength:"255" doc:"Namespace of the task or template."`
-	Template  string    `query:"template" maxLength:"255" doc:"Name of the task (template or task type); includes registrations of the template."`
-	AuditQuery
-}
-
 type taskAuditFilter struct {
 	TaskPath
 	AuditQuery
@@ -51,21 +42,14 @@ func (q *AuditQuery) filter() operate.AuditFilter {
 
 // listAudit shows a limited key the acts on objects that are, or were, in its namespaces; acts on workers and keys have
 // no namespace.
-func (s *server) listAudit(ctx context.Context, params *auditFilter,
+func (s *server) listAudit(ctx context.Context, filter *operate.AuditFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.AuditRecord], error) {
 	var no endpoint.Answer[[]operate.AuditRecord]
-	filter := params.filter()
-	filter.TaskUUID, filter.CaseUUID, filter.WorkerID = params.TaskUUID, params.CaseUUID, params.WorkerID
-	filter.Namespace, filter.Template = params.Namespace, params.Template
 	// Without an object, the namespace limits the trail. With one, auditOf checks the object, which may have no row
 	// left.
 	if filter.TaskUUID == uuid.Nil && filter.CaseUUID == uuid.Nil {
-		var err error
-		if filter.Namespace, err = endpoint.NarrowNamespace(ctx, filter.Namespace); err != nil {
-			return no, err
-		}
-		records, err := s.backend.Audit(ctx, filter)
+		records, err := endpoint.Narrowed(ctx, &filter.Namespace, s.backend.Audit, filter)
 		return endpoint.OK(endpoint.List(records)), err
 	}
 	if filter.Namespace != "" {
@@ -73,7 +57,7 @@ func (s *server) listAudit(ctx context.Context, params *auditFilter,
 			return no, err
 		}
 	}
-	records, err := s.auditOf(ctx, filter)
+	records, err := s.auditOf(ctx, *filter)
 	return endpoint.OK(endpoint.List(records)), err
 }
 
@@ -147,17 +131,12 @@ func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
 	return endpoint.OK(endpoint.List(records)), err
 }
 
-type chainQuery struct {
-	Above int64 `query:"above" minimum:"0" doc:"Continue above this seq: the last one of the previous page."`
-	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size. A page may have fewer links; only the end has none."`
-}
-
-func (s *server) auditChain(ctx context.Context, params *chainQuery, _ *endpoint.None,
+func (s *server) auditChain(ctx context.Context, filter *operate.AuditChainFilter, _ *endpoint.None,
 ) (endpoint.Answer[*operate.AuditChain], error) {
 	if err := wholeTrail(ctx); err != nil {
 		return endpoint.Answer[*operate.AuditChain]{}, err
 	}
-	page, err := s.backend.AuditChain(ctx, operate.AuditChainFilter{Above: params.Above, Limit: params.Limit})
+	page, err := s.backend.AuditChain(ctx, *filter)
 	return endpoint.OK(page), err
 }
 

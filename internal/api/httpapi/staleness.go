@@ -9,24 +9,10 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-type stalenessFilter struct {
-	Health    string `query:"health_status" enum:"healthy,warning,stale"`
-	Namespace string `query:"namespace_name" maxLength:"255"`
-	TaskName  string `query:"task_name" maxLength:"255" doc:"Template name or task type."`
-	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
-}
-
-func (s *server) staleness(ctx context.Context, params *stalenessFilter,
+func (s *server) staleness(ctx context.Context, filter *operate.StalenessFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.StaleTask], error) {
-	var no endpoint.Answer[[]operate.StaleTask]
-	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
-	if err != nil {
-		return no, err
-	}
-	tasks, err := s.backend.Staleness(ctx, operate.StalenessFilter{
-		Health: operate.Health(params.Health), Namespace: namespace, TaskName: params.TaskName, Limit: params.Limit,
-	})
+	tasks, err := endpoint.Narrowed(ctx, &filter.Namespace, s.backend.Staleness, filter)
 	return endpoint.OK(endpoint.List(tasks)), err
 }
 

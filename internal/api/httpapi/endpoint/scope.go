@@ -59,6 +59,34 @@ func NarrowNamespace(ctx context.Context, namespace string) (string, error) {
 	return "", OutsideNamespaces(p, tasker.Detail{Location: "query.namespace", Message: message})
 }
 
+// Narrowed calls verb with a filter whose namespace it has narrowed.
+func Narrowed[F, R any](ctx context.Context, namespace *string, verb func(context.Context, F) (R, error), filter *F,
+) (answer R, err error) {
+	if *namespace, err = NarrowNamespace(ctx, *namespace); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *filter)
+}
+
+// NarrowedAll is Narrowed for a filter with several namespaces.
+func NarrowedAll[F, R any](ctx context.Context, namespaces *[]string, verb func(context.Context, F) (R, error),
+	filter *F,
+) (answer R, err error) {
+	if *namespaces, err = NarrowNamespaces(ctx, *namespaces); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *filter)
+}
+
+// Reaching calls verb with a body whose namespace the key reaches.
+func Reaching[B, R any](ctx context.Context, namespace string, verb func(context.Context, B) (R, error), body *B,
+) (answer R, err error) {
+	if err := ReachNamespace(ctx, namespace, "/namespace"); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *body)
+}
+
 // OwnNamespace returns the namespace that a request names at a place, or the only one of its key; "" is the default. It
 // refuses one that the key does not reach.
 func OwnNamespace(ctx context.Context, name, at string) (string, error) {

@@ -7,50 +7,26 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-type limitsQuery struct {
-	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
-	Kind      string   `query:"kind" enum:"route,handler"`
-	Handler   string   `query:"handler" maxLength:"255"`
-	endpoint.PageQuery
-}
-
-func (f *family) limits(ctx context.Context, params *limitsQuery,
+func (f *family) limits(ctx context.Context, filter *flow.LimitFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[*flow.LimitPage], error) {
-	var no endpoint.Answer[*flow.LimitPage]
-	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
-	if err != nil {
-		return no, err
+	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Limits, filter)
+	if err == nil {
+		page.Limits = endpoint.List(page.Limits)
 	}
-	page, err := f.backend.Limits(ctx, flow.LimitFilter{Namespaces: namespaces, Kind: flow.Kind(params.Kind),
-		Handler: params.Handler, Limit: params.Limit, Cursor: params.Cursor})
-	if err != nil {
-		return no, err
-	}
-	page.Limits = endpoint.List(page.Limits)
-	return endpoint.OK(page), nil
+	return endpoint.OK(page), err
 }
 
 func (f *family) setLimit(ctx context.Context, _ *endpoint.None,
 	body *flow.LimitRequest,
 ) (endpoint.Answer[*flow.Limit], error) {
-	var no endpoint.Answer[*flow.Limit]
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
-	}
-	l, err := f.backend.SetLimit(ctx, *body)
-	if err != nil {
-		return no, err
-	}
-	return endpoint.Stored(l.Created, "/v1/limits", l), nil
+	l, err := endpoint.Reaching(ctx, body.Namespace, f.backend.SetLimit, body)
+	return endpoint.Stored(err == nil && l.Created, "/v1/limits", l), err
 }
 
 func (f *family) deleteLimit(ctx context.Context, _ *endpoint.None,
 	body *flow.DeleteLimitRequest,
 ) (endpoint.Answer[*flow.Limit], error) {
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return endpoint.Answer[*flow.Limit]{}, err
-	}
-	l, err := f.backend.DeleteLimit(ctx, *body)
+	l, err := endpoint.Reaching(ctx, body.Namespace, f.backend.DeleteLimit, body)
 	return endpoint.OK(l), err
 }

@@ -9,27 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-type outagesQuery struct {
-	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
-	State     string   `query:"state" enum:"open,closed" doc:"Defaults to both."`
-	endpoint.PageQuery
-}
-
-func (f *family) outages(ctx context.Context, params *outagesQuery,
+func (f *family) outages(ctx context.Context, filter *flow.OutageFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[*flow.OutagePage], error) {
-	var no endpoint.Answer[*flow.OutagePage]
-	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
-	if err != nil {
-		return no, err
+	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Outages, filter)
+	if err == nil {
+		page.Outages = endpoint.List(page.Outages)
 	}
-	page, err := f.backend.Outages(ctx, flow.OutageFilter{Namespaces: namespaces, State: flow.OutageState(params.State),
-		Limit: params.Limit, Cursor: params.Cursor})
-	if err != nil {
-		return no, err
-	}
-	page.Outages = endpoint.List(page.Outages)
-	return endpoint.OK(page), nil
+	return endpoint.OK(page), err
 }
 
 // OutagePath names an outage.

@@ -32,49 +32,26 @@ func Routes(api *endpoint.API, backend flow.Backend) {
 		endpoint.Conflicts), f.closeOutage)
 }
 
-type pausesQuery struct {
-	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
-	Kind      string   `query:"kind" enum:"route,handler,template,namespace"`
-	endpoint.PageQuery
-}
-
-func (f *family) pauses(ctx context.Context, params *pausesQuery,
+func (f *family) pauses(ctx context.Context, filter *flow.PauseFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[*flow.PausePage], error) {
-	var no endpoint.Answer[*flow.PausePage]
-	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
-	if err != nil {
-		return no, err
+	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Pauses, filter)
+	if err == nil {
+		page.Pauses = endpoint.List(page.Pauses)
 	}
-	page, err := f.backend.Pauses(ctx, flow.PauseFilter{Namespaces: namespaces, Kind: flow.Kind(params.Kind),
-		Limit: params.Limit, Cursor: params.Cursor})
-	if err != nil {
-		return no, err
-	}
-	page.Pauses = endpoint.List(page.Pauses)
-	return endpoint.OK(page), nil
+	return endpoint.OK(page), err
 }
 
 func (f *family) pause(ctx context.Context, _ *endpoint.None,
 	body *flow.PauseRequest,
 ) (endpoint.Answer[*flow.Pause], error) {
-	var no endpoint.Answer[*flow.Pause]
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
-	}
-	p, err := f.backend.Pause(ctx, *body)
-	if err != nil {
-		return no, err
-	}
-	return endpoint.Stored(p.Created, "/v1/pauses", p), nil
+	p, err := endpoint.Reaching(ctx, body.Namespace, f.backend.Pause, body)
+	return endpoint.Stored(err == nil && p.Created, "/v1/pauses", p), err
 }
 
 func (f *family) resume(ctx context.Context, _ *endpoint.None,
 	body *flow.ResumePausedRequest,
 ) (endpoint.Answer[*flow.Pause], error) {
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return endpoint.Answer[*flow.Pause]{}, err
-	}
-	p, err := f.backend.ResumePaused(ctx, *body)
+	p, err := endpoint.Reaching(ctx, body.Namespace, f.backend.ResumePaused, body)
 	return endpoint.OK(p), err
 }

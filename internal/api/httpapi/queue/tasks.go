@@ -27,10 +27,6 @@ type queueCancelQuery struct {
 	endpoint.CancelParams
 }
 
-type queueStatsQuery struct {
-	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
-}
-
 // enqueueTask answers 201 for a new task, 200 for one with the same idempotency key. It is a batch of one, so locations
 // in errors are moved from the item to the body.
 func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None,
@@ -90,14 +86,9 @@ func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
 	return endpoint.OK(cancelled), err
 }
 
-func (f *family) queueStats(ctx context.Context, params *queueStatsQuery,
+func (f *family) queueStats(ctx context.Context, filter *queueapi.QueueFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueStats], error) {
-	var no endpoint.Answer[*queueapi.QueueStats]
-	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
-	if err != nil {
-		return no, err
-	}
-	stats, err := f.backend.QueueStats(ctx, queueapi.QueueFilter{Namespaces: namespaces})
+	stats, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.QueueStats, filter)
 	return endpoint.OK(stats), err
 }

@@ -7,12 +7,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-type listQuery struct {
-	Namespace string `query:"namespace" maxLength:"255"`
-	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
-	Cursor    string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
-}
-
 // Path names a schedule, to embed.
 type Path struct {
 	Namespace string `path:"namespace" maxLength:"255"`
@@ -24,14 +18,9 @@ type actPath struct {
 	endpoint.Match
 }
 
-func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None,
+func (f *family) list(ctx context.Context, filter *schedules.Filter, _ *endpoint.None,
 ) (endpoint.Answer[*schedules.SchedulePage], error) {
-	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
-	if err != nil {
-		return endpoint.Answer[*schedules.SchedulePage]{}, err
-	}
-	page, err := f.backend.Schedules(ctx, schedules.Filter{Namespace: namespace, Limit: params.Limit,
-		Cursor: params.Cursor})
+	page, err := endpoint.Narrowed(ctx, &filter.Namespace, f.backend.Schedules, filter)
 	return endpoint.OK(page), err
 }
 
@@ -79,15 +68,12 @@ func (f *family) remove(ctx context.Context, params *removeQuery, _ *endpoint.No
 
 type firingQuery struct {
 	Path
-
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
-	Cursor string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
+	schedules.FiringFilter
 }
 
 func (f *family) firings(ctx context.Context, params *firingQuery, _ *endpoint.None,
 ) (endpoint.Answer[*schedules.FiringHistory], error) {
-	page, err := f.backend.Firings(ctx, params.Namespace, params.Name,
-		schedules.FiringFilter{Limit: params.Limit, Cursor: params.Cursor})
+	page, err := f.backend.Firings(ctx, params.Namespace, params.Name, params.FiringFilter)
 	return endpoint.OK(page), err
 }
 
