@@ -28,16 +28,12 @@ type answered struct {
 	status        int
 }
 
-func newRequestMetrics(m metric.Meter) (*requestMetrics, error) {
-	b := &builder{meter: m}
-	r := &requestMetrics{duration: b.histogram("http.server.request.duration", "s",
-		"Duration of requests, including long polls.", requestBounds)}
-	active, err := m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"),
-		metric.WithDescription("Requests in progress."))
-	b.note(err)
-	r.active = active
-	r.active.Add(context.Background(), 0)
-	return r, b.err
+func newRequestMetrics(b *builder) *requestMetrics {
+	return &requestMetrics{
+		duration: b.histogram("http.server.request.duration", "s", "Duration of requests, including long polls.",
+			requestBounds),
+		active: b.level("http.server.active_requests", "{request}", "Requests in progress."),
+	}
 }
 
 // record caches each label set, because building it costs more than recording. The key has few values, which bounds
