@@ -30,13 +30,9 @@ func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Ca
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]operate.Case, len(list))
-	for i, c := range list {
-		shown, err := b.fromCase(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = *shown
+	out, err := eachOr(list, func(c *task.Case) (*operate.Case, error) { return b.fromCase(ctx, c) })
+	if err != nil {
+		return nil, err
 	}
 	return out, b.addStates(ctx, out)
 }
@@ -71,7 +67,7 @@ func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilte
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason),
 		Namespace: f.Namespace, TaskName: f.TaskName,
 		Step: f.FailedStep, Handler: f.Handler, Fingerprint: f.Fingerprint, Message: f.ErrorMessage,
-		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit,
+		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before),
 		Offset: f.Offset}
 	if len(f.CaseUUIDs) > 0 {
 		out.IDs = toIDs(f.CaseUUIDs)
@@ -91,9 +87,7 @@ func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilte
 		faults.add("dlq_reason", "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, "+
 			"worker_unavailable or manual_dlq")
 	}
-	if out.Limit == 0 {
-		out.Limit = min(page, b.engine.Config().Limits.PageItems)
-	}
+	out.Limit = b.page(f.Limit, page)
 	return out, faults.err()
 }
 
@@ -271,7 +265,7 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) 
 // tasks up to the engine's bound; see engine.Engine.Staleness.
 func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]operate.StaleTask, error) {
 	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName,
-		Limit: f.Limit}
+		Limit: b.page(f.Limit, defaultStaleness)}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "task_name", f.TaskName)
 	if f.Health != "" && f.Health != operate.Healthy && f.Health != operate.Warning && f.Health != operate.Stale {
@@ -280,20 +274,13 @@ func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]o
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	if filter.Limit == 0 {
-		filter.Limit = min(defaultStaleness, b.engine.Config().Limits.PageItems)
-	}
 	list, err := b.engine.Staleness(ctx, filter)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]operate.StaleTask, len(list))
 	// One time for all rows makes them comparable.
 	now := b.engine.Now()
-	for i := range list {
-		out[i] = b.fromStaleness(&list[i], now)
-	}
-	return out, nil
+	return each(list, func(s *engine.Staleness) operate.StaleTask { return b.fromStaleness(s, now) }), nil
 }
 
 // fromStaleness converts one row. now is for StaleAt.

@@ -32,7 +32,7 @@ func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (
 	}
 	if f.Cursor != "" {
 		if filter.Below, err = task.ParseID(f.Cursor); err != nil {
-			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+			return nil, noCursor("cursor")
 		}
 	}
 	found, err := b.engine.FailedTasks(ctx, filter)

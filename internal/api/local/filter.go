@@ -31,6 +31,13 @@ func (f *filterFaults) names(pairs ...string) {
 	}
 }
 
+// all checks the values of a parameter that repeats.
+func (f *filterFaults) all(at string, texts []string) {
+	for _, text := range texts {
+		f.name(at, text)
+	}
+}
+
 func (f *filterFaults) instant(at string, i task.Instant) {
 	if fault := task.InstantFault(i); fault != "" {
 		f.add(at, fault)

@@ -25,20 +25,13 @@ func (b *Backend) SetLimit(ctx context.Context, req flow.LimitRequest) (*flow.Li
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out, err := b.limitNow(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	out.Created = created
-	return out, nil
-}
-
-func (b *Backend) limitNow(ctx context.Context, l *task.OperatorLimit) (*flow.Limit, error) {
 	v, err := b.engine.ViewLimit(ctx, l)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return fromLimit(v), nil
+	out := fromLimit(v)
+	out.Created = created
+	return &out, nil
 }
 
 // DeleteLimit implements flow.Backend.
@@ -47,26 +40,24 @@ func (b *Backend) DeleteLimit(ctx context.Context, req flow.DeleteLimitRequest) 
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return fromLimit(&engine.OperatorLimitView{OperatorLimit: *l}), nil
+	out := fromLimit(&engine.OperatorLimitView{OperatorLimit: *l})
+	return &out, nil
 }
 
 // Limits implements flow.Backend.
 func (b *Backend) Limits(ctx context.Context, f flow.LimitFilter) (*flow.LimitPage, error) {
 	filter := engine.OperatorLimitFilter{Kind: task.PauseKind(f.Kind), Name: f.Handler, Namespaces: f.Namespaces,
-		Limit: cmp.Or(f.Limit, min(defaultPauses, b.engine.Config().Limits.PageItems))}
-	if err := readTarget(f.Cursor, &filter.After); err != nil {
+		Limit: b.page(f.Limit, defaultPauses)}
+	if err := decodeCursor(f.Cursor, &filter.After, anyTarget); err != nil {
 		return nil, err
 	}
 	list, more, err := b.engine.OperatorLimits(ctx, filter)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &flow.LimitPage{Limits: make([]flow.Limit, len(list))}
-	for i := range list {
-		page.Limits[i] = *fromLimit(&list[i])
-	}
+	page := &flow.LimitPage{Limits: each(list, fromLimit)}
 	if more {
-		page.NextCursor, err = cursorAt(list[len(list)-1].PauseTarget)
+		page.NextCursor, err = encodeCursor(list[len(list)-1].PauseTarget)
 	}
 	return page, err
 }
@@ -76,11 +67,11 @@ func limitTarget(t flow.LimitTarget) task.PauseTarget {
 		Name: t.Handler, Capabilities: task.Route{Capabilities: task.Capabilities(t.Capabilities)}.CapabilityKey()}
 }
 
-func fromLimit(v *engine.OperatorLimitView) *flow.Limit {
-	out := &flow.Limit{LimitTarget: flow.LimitTarget{Kind: flow.Kind(v.Kind), Namespace: v.Namespace, Handler: v.Name,
+func fromLimit(v *engine.OperatorLimitView) flow.Limit {
+	out := flow.Limit{LimitTarget: flow.LimitTarget{Kind: flow.Kind(v.Kind), Namespace: v.Namespace, Handler: v.Name,
 		Capabilities: task.SplitCapabilities(v.Capabilities)},
-		Concurrency: v.Permits, NextAt: whenSet(v.NextAt), SetAt: v.At.Time(), ChangedAt: v.ChangedAt.Time(),
-		SetBy: v.Actor, Reason: v.Reason, DeletedAt: whenSet(v.EndedAt)}
+		Concurrency: v.Permits, NextAt: v.NextAt.Ptr(), SetAt: v.At.Time(), ChangedAt: v.ChangedAt.Time(),
+		SetBy: v.Actor, Reason: v.Reason, DeletedAt: v.EndedAt.Ptr()}
 	if v.Permits > 0 {
 		out.Running = v.Held
 	}

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 
@@ -17,14 +16,14 @@ import (
 // Outages implements flow.Backend.
 func (b *Backend) Outages(ctx context.Context, f flow.OutageFilter) (*flow.OutagePage, error) {
 	filter := engine.OutageFilter{State: engine.OutageState(f.State), Namespaces: f.Namespaces,
-		Limit: cmp.Or(f.Limit, min(defaultPauses, b.engine.Config().Limits.PageItems))}
+		Limit: b.page(f.Limit, defaultPauses)}
 	if filter.State != "" && filter.State != engine.OutageOpen && filter.State != engine.OutageClosed {
 		return nil, badFilter(tasker.Detail{Location: "state", Message: "must be open or closed"})
 	}
 	if f.Cursor != "" {
 		var err error
 		if filter.Below, err = task.ParseID(f.Cursor); err != nil {
-			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+			return nil, noCursor("cursor")
 		}
 	}
 	list, more, err := b.engine.Outages(ctx, filter)
@@ -43,11 +42,7 @@ func (b *Backend) Outages(ctx context.Context, f flow.OutageFilter) (*flow.Outag
 
 // Outage implements flow.Backend.
 func (b *Backend) Outage(ctx context.Context, id uuid.UUID) (*flow.Outage, error) {
-	o, err := b.engine.Outage(ctx, task.ID(id))
-	if err != nil {
-		return nil, ToError(err)
-	}
-	return b.fromOutage(o), nil
+	return as(b.fromOutage)(b.engine.Outage(ctx, task.ID(id)))
 }
 
 // CloseOutage implements flow.Backend.
@@ -57,19 +52,15 @@ func (b *Backend) CloseOutage(ctx context.Context, id uuid.UUID, req flow.Outage
 		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: "the outage was not closed",
 			Details: []tasker.Detail{{Location: "/if_match", Message: fault}}}
 	}
-	o, err := b.engine.CloseOutage(ctx, task.ID(id), req.ClosedBy, req.Reason, version)
-	if err != nil {
-		return nil, ToError(err)
-	}
-	return b.fromOutage(o), nil
+	return as(b.fromOutage)(b.engine.CloseOutage(ctx, task.ID(id), req.ClosedBy, req.Reason, version))
 }
 
 func (b *Backend) fromOutage(o *task.Outage) *flow.Outage {
 	out := &flow.Outage{OutageUUID: uuid.UUID(o.ID), State: flow.OutageOpen, Namespace: o.Namespace, Handler: o.Handler,
 		Capabilities: task.SplitCapabilities(o.Capabilities), GroupID: deadletter.GroupID(o.Group).String(),
 		Title: o.Title, Failures: o.Failures, Since: o.Since.Time(), OpenedAt: o.OpenedAt.Time(), Spared: o.Spared,
-		Probes: o.Probes, LastProbe: string(o.LastProbe), LastProbeAt: whenSet(o.LastProbeAt),
-		ClosedAt: whenSet(o.ClosedAt), ClosedBy: o.ClosedBy, CloseReason: o.CloseReason,
+		Probes: o.Probes, LastProbe: string(o.LastProbe), LastProbeAt: o.LastProbeAt.Ptr(),
+		ClosedAt: o.ClosedAt.Ptr(), ClosedBy: o.ClosedBy, CloseReason: o.CloseReason,
 		ETag: strconv.FormatInt(o.Version, 10)}
 	switch {
 	case !o.Open():
@@ -77,7 +68,7 @@ func (b *Backend) fromOutage(o *task.Outage) *flow.Outage {
 	case !o.ProbeStep.IsZero():
 		out.Probe = &flow.Probe{TaskUUID: toUUID(o.ProbeTask), StepUUID: toUUID(o.ProbeStep), Since: o.ProbeAt.Time()}
 	default:
-		out.NextProbeAt = whenSet(b.engine.ProbeDue(o))
+		out.NextProbeAt = b.engine.ProbeDue(o).Ptr()
 	}
 	return out
 }

@@ -3,10 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/flow"
@@ -39,11 +35,7 @@ func (b *Backend) ResumePaused(ctx context.Context, req flow.ResumePausedRequest
 	if err != nil {
 		return nil, err
 	}
-	p, err := b.engine.ResumePaused(ctx, target, req.ResumedBy, req.Reason)
-	if err != nil {
-		return nil, ToError(err)
-	}
-	return fromPause(p), nil
+	return as(fromPause)(b.engine.ResumePaused(ctx, target, req.ResumedBy, req.Reason))
 }
 
 const defaultPauses = 50
@@ -51,42 +43,23 @@ const defaultPauses = 50
 // Pauses implements flow.Backend.
 func (b *Backend) Pauses(ctx context.Context, f flow.PauseFilter) (*flow.PausePage, error) {
 	filter := engine.PauseFilter{Kind: task.PauseKind(f.Kind), Namespaces: f.Namespaces,
-		Limit: cmp.Or(f.Limit, min(defaultPauses, b.engine.Config().Limits.PageItems))}
-	if err := readTarget(f.Cursor, &filter.After); err != nil {
+		Limit: b.page(f.Limit, defaultPauses)}
+	if err := decodeCursor(f.Cursor, &filter.After, anyTarget); err != nil {
 		return nil, err
 	}
 	list, more, err := b.engine.Pauses(ctx, filter)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &flow.PausePage{Pauses: make([]flow.Pause, len(list))}
-	for i := range list {
-		page.Pauses[i] = *fromPause(&list[i])
-	}
+	page := &flow.PausePage{Pauses: each(list, func(p *task.Pause) flow.Pause { return *fromPause(p) })}
 	if more {
-		page.NextCursor, err = cursorAt(list[len(list)-1].PauseTarget)
+		page.NextCursor, err = encodeCursor(list[len(list)-1].PauseTarget)
 	}
 	return page, err
 }
 
-func readTarget(cursor string, after *task.PauseTarget) error {
-	if cursor == "" {
-		return nil
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || json.Unmarshal(raw, after) != nil {
-		return badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
-	}
-	return nil
-}
-
-func cursorAt(last task.PauseTarget) (string, error) {
-	raw, err := json.Marshal(last)
-	if err != nil {
-		return "", fmt.Errorf("encode cursor: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(raw), nil
-}
+// anyTarget accepts every cursor: one of another list only finds nothing.
+func anyTarget(*task.PauseTarget) bool { return true }
 
 // toTarget refuses a name that does not belong to the kind: the caller means another kind.
 func toTarget(t flow.Target) (task.PauseTarget, error) {
@@ -119,19 +92,11 @@ func toTarget(t flow.Target) (task.PauseTarget, error) {
 func fromPause(p *task.Pause) *flow.Pause {
 	out := &flow.Pause{Target: flow.Target{Kind: flow.Kind(p.Kind), Namespace: p.Namespace,
 		Capabilities: task.SplitCapabilities(p.Capabilities)},
-		PausedAt: p.At.Time(), PausedBy: p.Actor, Reason: p.Reason, Until: whenSet(p.Until), EndedAt: whenSet(p.EndedAt)}
+		PausedAt: p.At.Time(), PausedBy: p.Actor, Reason: p.Reason, Until: p.Until.Ptr(), EndedAt: p.EndedAt.Ptr()}
 	if p.Kind == task.PauseTemplate {
 		out.Template = p.Name
 	} else {
 		out.Handler = p.Name
 	}
 	return out
-}
-
-func whenSet(at task.Instant) *time.Time {
-	if at == 0 {
-		return nil
-	}
-	t := at.Time()
-	return &t
 }

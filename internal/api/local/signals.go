@@ -1,13 +1,8 @@
 package local
 
 import (
-	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/waits"
@@ -35,38 +30,29 @@ const defaultSignals = 50
 
 // Signals implements waits.Backend.
 func (b *Backend) Signals(ctx context.Context, f waits.SignalFilter) (*waits.SignalPage, error) {
-	var faults []tasker.Detail
-	check := func(at, text string) {
-		if fault := task.TextFault(text, task.MaxName); fault != "" {
-			faults = append(faults, tasker.Detail{Location: "query." + at, Message: fault})
-		}
-	}
-	check("name", f.Name)
-	check("key", f.Key)
-	for _, n := range f.Namespaces {
-		check("namespace", n)
-	}
-	if len(faults) > 0 {
-		return nil, badFilter(faults...)
+	var faults filterFaults
+	faults.names("query.name", f.Name, "query.key", f.Key)
+	faults.all("query.namespace", f.Namespaces)
+	if err := faults.err(); err != nil {
+		return nil, err
 	}
 	filter := engine.SignalFilter{Namespaces: f.Namespaces, Name: f.Name, Key: f.Key, Since: task.FromFilter(f.After),
 		Until: task.FromFilter(f.Before), Untaken: !f.IncludeTaken,
-		Limit: cmp.Or(f.Limit, min(defaultSignals, b.engine.Config().Limits.PageItems))}
-	var err error
-	if filter.After, err = signalPosition(f.Cursor); err != nil {
+		Limit: b.page(f.Limit, defaultSignals)}
+	var after signalPlace
+	if err := decodeCursor(f.Cursor, &after, (*signalPlace).valid); err != nil {
 		return nil, err
 	}
+	filter.After = engine.SignalPosition{ExpiresAt: task.Instant(after.At),
+		SignalName: task.SignalName{Namespace: after.Namespace, ID: after.ID}}
 	list, more, err := b.engine.Signals(ctx, filter)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &waits.SignalPage{Signals: make([]waits.Signal, len(list))}
-	for i := range list {
-		page.Signals[i] = fromSignal(&list[i])
-	}
+	page := &waits.SignalPage{Signals: each(list, fromSignal)}
 	if more {
 		last := &list[len(list)-1]
-		page.NextCursor, err = signalCursor(last)
+		page.NextCursor, err = encodeCursor(signalPlace{int64(last.ExpiresAt), last.Namespace, last.ID})
 	}
 	return page, err
 }
@@ -77,24 +63,6 @@ type signalPlace struct {
 	ID        string `json:"id"`
 }
 
-func signalPosition(cursor string) (at engine.SignalPosition, err error) {
-	if cursor == "" {
-		return at, nil
-	}
-	var p signalPlace
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || json.Unmarshal(raw, &p) != nil || p.At <= 0 || task.TextFault(p.Namespace, task.MaxName) != "" ||
-		task.TextFault(p.ID, task.MaxName) != "" {
-		return at, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
-	}
-	return engine.SignalPosition{ExpiresAt: task.Instant(p.At),
-		SignalName: task.SignalName{Namespace: p.Namespace, ID: p.ID}}, nil
-}
-
-func signalCursor(s *task.Signal) (string, error) {
-	raw, err := json.Marshal(signalPlace{int64(s.ExpiresAt), s.Namespace, s.ID})
-	if err != nil {
-		return "", fmt.Errorf("encode cursor: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(raw), nil
+func (p *signalPlace) valid() bool {
+	return p.At > 0 && task.TextFault(p.Namespace, task.MaxName) == "" && task.TextFault(p.ID, task.MaxName) == ""
 }

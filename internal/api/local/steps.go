@@ -166,12 +166,10 @@ func (b *Backend) StepLogs(ctx context.Context, taskID, stepID uuid.UUID) ([]tas
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.AttemptLog, len(logs))
-	for i, l := range logs {
-		out[i] = tasker.AttemptLog{StepUUID: stepID, Attempt: l.Attempt, Lease: l.Token, At: l.At.Time(), Bytes: l.Bytes,
+	return each(logs, func(l *task.AttemptLog) tasker.AttemptLog {
+		return tasker.AttemptLog{StepUUID: stepID, Attempt: l.Attempt, Lease: l.Token, At: l.At.Time(), Bytes: l.Bytes,
 			Text: l.Text}
-	}
-	return out, nil
+	}), nil
 }
 
 // step converts a step, which may be newer than the view, with its last failure and the last act on it.

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -132,13 +133,10 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &tasker.TaskPage{Tasks: make([]tasker.Task, len(tasks))}
-	for i, t := range tasks {
-		out, err := b.fromTask(ctx, t)
-		if err != nil {
-			return nil, err
-		}
-		page.Tasks[i] = *out
+	page := &tasker.TaskPage{}
+	page.Tasks, err = eachOr(tasks, func(t *task.Task) (*tasker.Task, error) { return b.fromTask(ctx, t) })
+	if err != nil {
+		return nil, err
 	}
 	if !next.IsZero() {
 		page.NextCursor = next.String()
@@ -149,7 +147,7 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 // toFilter reports every fault at its query parameter.
 func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag,
-		CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit, Contexts: f.WithContext}
+		CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: b.page(f.Limit, defaultPage), Contexts: f.WithContext}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id",
 		f.CorrelationID, "initiator", f.Initiator)
@@ -177,20 +175,10 @@ func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 		}
 		out.Below = id
 	}
-	if out.Limit == 0 {
-		out.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
-	}
 	return out, faults.err()
 }
 
-func knownState(s task.State) bool {
-	for _, known := range task.States {
-		if s == known {
-			return true
-		}
-	}
-	return false
-}
+func knownState(s task.State) bool { return slices.Contains(task.States, s) }
 
 // CancelTasks implements tasker.TaskBackend. The receipts are in the order of the IDs; a refused task has its error in
 // its receipt. An ETag is allowed for one task only.

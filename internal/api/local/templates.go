@@ -69,11 +69,8 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	filter := engine.TemplateFilter{Namespace: f.Namespace, Name: f.Name, Limit: f.Limit}
+	filter := engine.TemplateFilter{Namespace: f.Namespace, Name: f.Name, Limit: b.page(f.Limit, defaultPage)}
 	limit := b.engine.Config().Limits.PageItems
-	if filter.Limit == 0 {
-		filter.Limit = min(defaultPage, limit)
-	}
 	if filter.Limit < 1 || filter.Limit > limit {
 		return nil, tasker.Errorf(tasker.CodeInvalid, "the limit of a page must be 1 to %d, not %d", limit, f.Limit)
 	}
@@ -81,20 +78,17 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 	if f.Cursor != "" {
 		var err error
 		if filter.Below, err = strconv.ParseInt(f.Cursor, 36, 64); err != nil || filter.Below <= 0 {
-			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+			return nil, noCursor("cursor")
 		}
 	}
 	list, err := b.rows.ListTemplates(ctx, filter)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &tasker.TemplatePage{Templates: make([]tasker.Template, len(list))}
-	for i, t := range list {
-		out, err := b.fromTemplate(t, false)
-		if err != nil {
-			return nil, err
-		}
-		page.Templates[i] = *out
+	page := &tasker.TemplatePage{}
+	page.Templates, err = eachOr(list, func(t *task.Template) (*tasker.Template, error) { return b.fromTemplate(t, false) })
+	if err != nil {
+		return nil, err
 	}
 	if len(list) == filter.Limit {
 		// A full page may be the last one: the next is then empty.
