@@ -11,9 +11,9 @@ import (
 
 // updateCases changes one page of cases per request; the caller continues with the cursor.
 func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operate.BulkCaseUpdate,
-) (endpoint.Answer[*operate.BulkResult], error) {
+) (*operate.BulkResult, error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
-		return endpoint.Answer[*operate.BulkResult]{}, err
+		return nil, err
 	}
 	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, endpoint.Caller(ctx))
 	body.Update.Metadata = absent(body.Update.Metadata)
@@ -22,9 +22,9 @@ func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operat
 
 // actOnCases: each kind of act has its own field for the actor, which defaults to the key's name.
 func (s *server) actOnCases(ctx context.Context, _ *endpoint.None, body *operate.BulkStepAction,
-) (endpoint.Answer[*operate.BulkResult], error) {
+) (*operate.BulkResult, error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
-		return endpoint.Answer[*operate.BulkResult]{}, err
+		return nil, err
 	}
 	if actor := actorOf(&body.Action); actor != nil {
 		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
@@ -38,10 +38,10 @@ func narrowBody(ctx context.Context, f *operate.CaseFilter) (err error) {
 	return endpoint.Moved(err, "query.namespace", "/filter/namespace")
 }
 
-func bulkAnswer(result *operate.BulkResult, err error) (endpoint.Answer[*operate.BulkResult], error) {
+func bulkAnswer(result *operate.BulkResult, err error) (*operate.BulkResult, error) {
 	if err != nil {
-		return endpoint.Answer[*operate.BulkResult]{}, err
+		return nil, err
 	}
 	result.Results = endpoint.List(result.Results)
-	return endpoint.OK(result), nil
+	return result, nil
 }

@@ -16,10 +16,8 @@ type cancelQuery struct {
 }
 
 // cancelTask cancels a batch of one, so the item's error is the request's.
-func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[tasker.TaskReceipt], error) {
-	var no endpoint.Answer[tasker.TaskReceipt]
+func (s *server) cancelTask(ctx context.Context, params *cancelQuery, _ *endpoint.None) (tasker.TaskReceipt, error) {
+	var no tasker.TaskReceipt
 	receipts, err := s.cancel(ctx, tasker.CancelRequest{
 		TaskUUIDs: []uuid.UUID{params.UUID}, CancelledBy: params.CancelledBy, Reason: params.Reason,
 		ExpectedState: params.ExpectedState, IfMatch: params.IfMatch,
@@ -34,15 +32,14 @@ func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
 	if receipt.Error != nil {
 		return no, endpoint.Moved(receipt.Error, "/task_uuids/0", "")
 	}
-	return endpoint.OK(receipt), nil
+	return receipt, nil
 }
 
 // cancelTasks decides task by task; a refused task has its error in its receipt.
-func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None,
-	body *tasker.CancelRequest,
-) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {
+func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None, body *tasker.CancelRequest,
+) (endpoint.Results[tasker.TaskReceipt], error) {
 	receipts, err := s.cancel(ctx, *body)
-	return endpoint.OK(endpoint.ResultsOf(receipts)), err
+	return endpoint.ResultsOf(receipts), err
 }
 
 func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {

@@ -64,50 +64,38 @@ func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	}, err
 }
 
-func (s *server) listCases(ctx context.Context, params *caseFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.Case], error) {
-	var no endpoint.Answer[[]operate.Case]
+func (s *server) listCases(ctx context.Context, params *caseFilter, _ *endpoint.None) ([]operate.Case, error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
 	// The conversion compiles only while both types have the same fields.
 	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
-	cases, err := s.backend.Cases(ctx, filter)
-	return endpoint.OK(endpoint.List(cases)), err
+	return endpoint.Listed(s.backend.Cases(ctx, filter))
 }
 
-func (s *server) caseStats(ctx context.Context, params *CaseQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.CaseStats], error) {
+func (s *server) caseStats(ctx context.Context, params *CaseQuery, _ *endpoint.None) ([]operate.CaseStats, error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return endpoint.Answer[[]operate.CaseStats]{}, err
+		return nil, err
 	}
-	stats, err := s.backend.CaseStats(ctx, filter)
-	return endpoint.OK(endpoint.List(stats)), err
+	return endpoint.Listed(s.backend.CaseStats(ctx, filter))
 }
 
-func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.QueuedCase], error) {
+func (s *server) investigationQueue(ctx context.Context, params *queueFilter, _ *endpoint.None,
+) ([]operate.QueuedCase, error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return endpoint.Answer[[]operate.QueuedCase]{}, err
+		return nil, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
 	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
-	queue, err := s.backend.InvestigationQueue(ctx, filter)
-	return endpoint.OK(endpoint.List(queue)), err
+	return endpoint.Listed(s.backend.InvestigationQueue(ctx, filter))
 }
 
-func (s *server) getCase(ctx context.Context, params *caseTaskPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*operate.Case], error) {
-	found, err := s.backend.CaseOfTask(ctx, params.UUID)
-	return endpoint.OK(found), err
+func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *endpoint.None) (*operate.Case, error) {
+	return s.backend.CaseOfTask(ctx, params.UUID)
 }
 
 func (s *server) openCase(ctx context.Context, params *caseTaskPath,
@@ -123,12 +111,10 @@ type caseUpdatePath struct {
 	endpoint.Match
 }
 
-func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
-	body *operate.CaseUpdate,
-) (endpoint.Answer[*operate.CaseUpdated], error) {
+func (s *server) updateCase(ctx context.Context, params *caseUpdatePath, body *operate.CaseUpdate,
+) (*operate.CaseUpdated, error) {
 	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, endpoint.Caller(ctx)), absent(body.Metadata)
-	updated, err := s.backend.UpdateCase(ctx, params.UUID, *body)
-	return endpoint.OK(updated), err
+	return s.backend.UpdateCase(ctx, params.UUID, *body)
 }
 
 func absent(raw json.RawMessage) json.RawMessage {

@@ -16,9 +16,6 @@ type childrenQuery struct {
 	operate.ChildFilter
 }
 
-func (s *server) listChildren(ctx context.Context, q *childrenQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*operate.ChildPage], error) {
-	page, err := s.backend.StepChildren(ctx, q.UUID, q.StepUUID, q.ChildFilter)
-	return endpoint.OK(page), err
+func (s *server) listChildren(ctx context.Context, q *childrenQuery, _ *endpoint.None) (*operate.ChildPage, error) {
+	return s.backend.StepChildren(ctx, q.UUID, q.StepUUID, q.ChildFilter)
 }

@@ -9,10 +9,8 @@ import (
 )
 
 // editContext cannot set a context to null, which means a missing value here; callers use an empty object.
-func (s *server) editContext(ctx context.Context, params *TaskPath,
-	body *tasker.EditContextRequest,
-) (endpoint.Answer[*tasker.EditedContext], error) {
-	var no endpoint.Answer[*tasker.EditedContext]
+func (s *server) editContext(ctx context.Context, params *TaskPath, body *tasker.EditContextRequest,
+) (*tasker.EditedContext, error) {
 	body.Context, body.Merge = absent(body.Context), absent(body.Merge)
 	body.EditedBy = cmp.Or(body.EditedBy, endpoint.Caller(ctx))
 	err := s.masker.RefuseContext(ctx, params.UUID, "/context", body.Context)
@@ -20,12 +18,12 @@ func (s *server) editContext(ctx context.Context, params *TaskPath,
 		err = s.masker.RefuseContext(ctx, params.UUID, "/merge", body.Merge)
 	}
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	edited, err := s.backend.EditContext(ctx, params.UUID, *body)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	edited.EndedSteps = endpoint.List(edited.EndedSteps)
-	return endpoint.OK(edited), nil
+	return edited, nil
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -154,9 +155,7 @@ func New(backend Backend, opts Options) *API {
 	if s.ready == nil {
 		s.ready = func(context.Context) error { return nil }
 	}
-	if s.version == "" {
-		s.version = "devel"
-	}
+	s.version = cmp.Or(s.version, "devel")
 	s.api = endpoint.New(s.front, s.limits.BodyBytes, s.limits.BatchBodyBytes, LetterBody(s.limits.LetterBytes))
 	s.masker = masking.New(opts.Sensitive)
 	s.api.MaskWith(s.masker)

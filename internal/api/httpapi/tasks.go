@@ -22,10 +22,8 @@ type taskQuery struct {
 	WaitMS int `query:"wait_ms" minimum:"0" doc:"Maximum wait for the task to be settled, at most 60000."`
 }
 
-func (s *server) listTasks(ctx context.Context, params *taskFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[tasker.TaskPage], error) {
-	var no endpoint.Answer[tasker.TaskPage]
+func (s *server) listTasks(ctx context.Context, params *taskFilter, _ *endpoint.None) (tasker.TaskPage, error) {
+	var no tasker.TaskPage
 	filter, err := params.filter()
 	if err != nil {
 		return no, err
@@ -37,14 +35,12 @@ func (s *server) listTasks(ctx context.Context, params *taskFilter,
 	if err != nil {
 		return no, err
 	}
-	return endpoint.OK(tasker.TaskPage{Tasks: endpoint.List(page.Tasks), NextCursor: page.NextCursor}), nil
+	return tasker.TaskPage{Tasks: endpoint.List(page.Tasks), NextCursor: page.NextCursor}, nil
 }
 
 // getTask answers, with wait_ms, when the task is settled or the time is over. A stopping server cuts the wait short
 // and answers with the present state.
-func (s *server) getTask(ctx context.Context, params *taskQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.Task], error) {
+func (s *server) getTask(ctx context.Context, params *taskQuery, _ *endpoint.None) (*tasker.Task, error) {
 	wait := time.Duration(min(params.WaitMS, int(web.MaxWait.Milliseconds()))) * time.Millisecond
 	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
@@ -53,26 +49,20 @@ func (s *server) getTask(ctx context.Context, params *taskQuery,
 	if err != nil && cut() {
 		task, err = s.backend.Task(ctx, params.UUID, 0)
 	}
-	return endpoint.OK(task), err
+	return task, err
 }
 
-func (s *server) getHistory(ctx context.Context, params *TaskPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.TaskHistory], error) {
-	var no endpoint.Answer[*tasker.TaskHistory]
+func (s *server) getHistory(ctx context.Context, params *TaskPath, _ *endpoint.None) (*tasker.TaskHistory, error) {
 	history, err := s.backend.TaskHistory(ctx, params.UUID)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	history.Transitions, history.Attempts = endpoint.List(history.Transitions), endpoint.List(history.Attempts)
-	return endpoint.OK(history), nil
+	return history, nil
 }
 
-func (s *server) explainTask(ctx context.Context, params *TaskPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.Explanation], error) {
-	explanation, err := s.backend.ExplainTask(ctx, params.UUID)
-	return endpoint.OK(explanation), err
+func (s *server) explainTask(ctx context.Context, params *TaskPath, _ *endpoint.None) (*tasker.Explanation, error) {
+	return s.backend.ExplainTask(ctx, params.UUID)
 }
 
 type taskFilter struct {

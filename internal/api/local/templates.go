@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,9 +25,7 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 	}
 	// The name appears in messages only: "file:line:column: problem".
 	name := src.Filename
-	if name == "" {
-		name = "template"
-	}
+	name = cmp.Or(name, "template")
 	t, err := template.Parse(name, []byte(src.YAML), b.engine.Level)
 	if err != nil {
 		return nil, ToError(err)
@@ -86,7 +85,9 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 		return nil, ToError(err)
 	}
 	page := &tasker.TemplatePage{}
-	page.Templates, err = eachOr(list, func(t *task.Template) (*tasker.Template, error) { return b.fromTemplate(t, false) })
+	page.Templates, err = eachOr(list, func(t *task.Template) (*tasker.Template, error) {
+		return b.fromTemplate(t, false)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,10 @@ type streamMetrics struct {
 }
 
 func newStreamMetrics(b *builder) *streamMetrics {
-	s := &streamMetrics{open: b.level("tasker.event.streams", "{stream}", "Open streams of events."), ended: b.counter("tasker.event.streams.ended", "{stream}", "Ended streams of events, by "+
+	s := &streamMetrics{open: b.level("tasker.event.streams", "{stream}", "Open streams of events.")}
+	s.ended = b.counter("tasker.event.streams.ended", "{stream}", "Ended streams of events, by "+
 		"reason: no more events can follow (done), the client disconnected (gone) or did not read (slow), "+
-		"the server shut down (stopped) or had an error (failed).")}
+		"the server shut down (stopped) or had an error (failed).")
 	for _, why := range streamEnds {
 		add(s.ended, 0, whyKey.String(why))
 	}

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -23,9 +24,7 @@ func ReachNamespace(ctx context.Context, namespace, location string) error {
 	if !p.Limited() {
 		return nil
 	}
-	if namespace == "" {
-		namespace = defaultNamespace
-	}
+	namespace = cmp.Or(namespace, defaultNamespace)
 	if p.Reaches(namespace) {
 		return nil
 	}

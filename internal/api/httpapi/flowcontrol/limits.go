@@ -7,14 +7,12 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-func (f *family) limits(ctx context.Context, filter *flow.LimitFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[*flow.LimitPage], error) {
+func (f *family) limits(ctx context.Context, filter *flow.LimitFilter, _ *endpoint.None) (*flow.LimitPage, error) {
 	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Limits, filter)
 	if err == nil {
 		page.Limits = endpoint.List(page.Limits)
 	}
-	return endpoint.OK(page), err
+	return page, err
 }
 
 func (f *family) setLimit(ctx context.Context, _ *endpoint.None,
@@ -24,9 +22,7 @@ func (f *family) setLimit(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(err == nil && l.Created, "/v1/limits", l), err
 }
 
-func (f *family) deleteLimit(ctx context.Context, _ *endpoint.None,
-	body *flow.DeleteLimitRequest,
-) (endpoint.Answer[*flow.Limit], error) {
-	l, err := endpoint.Reaching(ctx, body.Namespace, f.backend.DeleteLimit, body)
-	return endpoint.OK(l), err
+func (f *family) deleteLimit(ctx context.Context, _ *endpoint.None, body *flow.DeleteLimitRequest,
+) (*flow.Limit, error) {
+	return endpoint.Reaching(ctx, body.Namespace, f.backend.DeleteLimit, body)
 }

@@ -9,14 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-func (f *family) outages(ctx context.Context, filter *flow.OutageFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[*flow.OutagePage], error) {
+func (f *family) outages(ctx context.Context, filter *flow.OutageFilter, _ *endpoint.None) (*flow.OutagePage, error) {
 	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Outages, filter)
 	if err == nil {
 		page.Outages = endpoint.List(page.Outages)
 	}
-	return endpoint.OK(page), err
+	return page, err
 }
 
 // OutagePath names an outage.
@@ -24,11 +22,8 @@ type OutagePath struct {
 	UUID uuid.UUID `path:"outage_uuid"`
 }
 
-func (f *family) outage(ctx context.Context, params *OutagePath,
-	_ *endpoint.None,
-) (endpoint.Answer[*flow.Outage], error) {
-	o, err := f.backend.Outage(ctx, params.UUID)
-	return endpoint.OK(o), err
+func (f *family) outage(ctx context.Context, params *OutagePath, _ *endpoint.None) (*flow.Outage, error) {
+	return f.backend.Outage(ctx, params.UUID)
 }
 
 type closingPath struct {
@@ -36,9 +31,7 @@ type closingPath struct {
 	endpoint.Match
 }
 
-func (f *family) closeOutage(ctx context.Context, params *closingPath,
-	body *flow.OutageCloseRequest,
-) (endpoint.Answer[*flow.Outage], error) {
-	o, err := f.backend.CloseOutage(ctx, params.UUID, *body)
-	return endpoint.OK(o), err
+func (f *family) closeOutage(ctx context.Context, params *closingPath, body *flow.OutageCloseRequest,
+) (*flow.Outage, error) {
+	return f.backend.CloseOutage(ctx, params.UUID, *body)
 }

@@ -17,13 +17,13 @@ func Routes(api *endpoint.API, backend flow.Backend) {
 	read, operating := may(access.Read), may(access.Operate)
 	f := &family{backend}
 	endpoint.Add(api, get("/v1/pauses", "list-pauses", "List what is paused", read, 0), f.pauses)
-	endpoint.Add(api, post("/v1/pauses", "pause", "Pause a route, a handler, a template or a namespace", operating,
+	endpoint.AddStored(api, post("/v1/pauses", "pause", "Pause a route, a handler, a template or a namespace", operating,
 		endpoint.Creates|endpoint.Limited), f.pause)
 	endpoint.Add(api, post("/v1/pauses/resume", "resume", "Resume what is paused", operating, endpoint.Finds), f.resume)
 	endpoint.Add(api, get("/v1/limits", "list-limits", "List the limits of operators on handlers and routes", read, 0),
 		f.limits)
-	endpoint.Add(api, post("/v1/limits", "set-limit", "Limit how many steps of a handler or a route run at once, or "+
-		"begin in a time", operating, endpoint.Creates|endpoint.Limited), f.setLimit)
+	endpoint.AddStored(api, post("/v1/limits", "set-limit", "Limit how many steps of a handler or a route run at once, "+
+		"or begin in a time", operating, endpoint.Creates|endpoint.Limited), f.setLimit)
 	endpoint.Add(api, post("/v1/limits/delete", "delete-limit", "Delete the limit of a handler or a route", operating,
 		endpoint.Finds), f.deleteLimit)
 	endpoint.Add(api, get("/v1/outages", "list-outages", "List outages of routes", read, 0), f.outages)
@@ -32,14 +32,12 @@ func Routes(api *endpoint.API, backend flow.Backend) {
 		endpoint.Conflicts), f.closeOutage)
 }
 
-func (f *family) pauses(ctx context.Context, filter *flow.PauseFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[*flow.PausePage], error) {
+func (f *family) pauses(ctx context.Context, filter *flow.PauseFilter, _ *endpoint.None) (*flow.PausePage, error) {
 	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Pauses, filter)
 	if err == nil {
 		page.Pauses = endpoint.List(page.Pauses)
 	}
-	return endpoint.OK(page), err
+	return page, err
 }
 
 func (f *family) pause(ctx context.Context, _ *endpoint.None,
@@ -49,9 +47,6 @@ func (f *family) pause(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(err == nil && p.Created, "/v1/pauses", p), err
 }
 
-func (f *family) resume(ctx context.Context, _ *endpoint.None,
-	body *flow.ResumePausedRequest,
-) (endpoint.Answer[*flow.Pause], error) {
-	p, err := endpoint.Reaching(ctx, body.Namespace, f.backend.ResumePaused, body)
-	return endpoint.OK(p), err
+func (f *family) resume(ctx context.Context, _ *endpoint.None, body *flow.ResumePausedRequest) (*flow.Pause, error) {
+	return endpoint.Reaching(ctx, body.Namespace, f.backend.ResumePaused, body)
 }

@@ -7,12 +7,11 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-func (f *family) listRoutes(ctx context.Context, filter *queueapi.RouteFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[*queueapi.RoutePage], error) {
+func (f *family) listRoutes(ctx context.Context, filter *queueapi.RouteFilter, _ *endpoint.None,
+) (*queueapi.RoutePage, error) {
 	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Routes, filter)
 	if err == nil {
 		page.Routes = endpoint.List(page.Routes)
 	}
-	return endpoint.OK(page), err
+	return page, err
 }

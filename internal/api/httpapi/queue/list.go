@@ -21,24 +21,22 @@ type queueTasksQuery struct {
 }
 
 // queueTasks leaves unknown statuses to the backend, which has their mapping.
-func (f *family) queueTasks(ctx context.Context, params *queueTasksQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*queueapi.QueueTaskPage], error) {
-	var no endpoint.Answer[*queueapi.QueueTaskPage]
+func (f *family) queueTasks(ctx context.Context, params *queueTasksQuery, _ *endpoint.None,
+) (*queueapi.QueueTaskPage, error) {
 	filter := queueapi.QueueTaskFilter{TaskType: params.TaskType, Priority: tasker.Priority(params.Priority),
 		UserID: params.UserID, CreatedAfter: endpoint.Given(params.CreatedAfter),
 		CreatedBefore: endpoint.Given(params.CreatedBefore), Limit: params.Limit, Cursor: params.Cursor}
 	var err error
 	if filter.Statuses, err = endpoint.Words[queueapi.QueueStatus](params.Status); err != nil {
-		return no, err
+		return nil, err
 	}
 	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, params.Namespace); err != nil {
-		return no, err
+		return nil, err
 	}
 	page, err := f.backend.QueueTasks(ctx, filter)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	page.Tasks = endpoint.List(page.Tasks)
-	return endpoint.OK(page), nil
+	return page, nil
 }

@@ -44,7 +44,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, post("/api/v1/dlq/{task_id}/replay", "replay-task", "Run the failed steps of a task again",
 		operating, optional|conflicts), f.replayTask)
 
-	endpoint.Add(api, post("/api/v1/tasks", "enqueue-task", "Submit a task to the queue", submit,
+	endpoint.AddStored(api, post("/api/v1/tasks", "enqueue-task", "Submit a task to the queue", submit,
 		hot|creates|finds|conflicts|limited), f.enqueueTask)
 	endpoint.Add(api, post("/api/v1/tasks/batch", "enqueue-tasks", "Submit many tasks to the queue in one transaction",
 		submit, hot|batch|finds|conflicts|limited), f.enqueueTasks)

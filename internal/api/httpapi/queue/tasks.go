@@ -47,11 +47,10 @@ func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
 }
 
-func (f *family) enqueueTasks(ctx context.Context, _ *endpoint.None,
-	body *queueapi.EnqueueRequest,
-) (endpoint.Answer[endpoint.Results[queueapi.QueueReceipt]], error) {
+func (f *family) enqueueTasks(ctx context.Context, _ *endpoint.None, body *queueapi.EnqueueRequest,
+) (endpoint.Results[queueapi.QueueReceipt], error) {
 	receipts, err := f.enqueue(ctx, body.Tasks)
-	return endpoint.OK(endpoint.ResultsOf(receipts)), err
+	return endpoint.ResultsOf(receipts), err
 }
 
 // enqueue adds the name of the request's key, for limits per user and the audit trail. A task without a trace continues
@@ -69,26 +68,20 @@ func (f *family) enqueue(ctx context.Context, tasks []queueapi.EnqueueTask) ([]q
 	return f.backend.EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: tasks, Caller: endpoint.Caller(ctx)})
 }
 
-func (f *family) queueTask(ctx context.Context, params *queueTaskQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*queueapi.QueueTask], error) {
-	task, err := f.backend.QueueTask(ctx, params.ID, params.IncludeHistory)
-	return endpoint.OK(task), err
+func (f *family) queueTask(ctx context.Context, params *queueTaskQuery, _ *endpoint.None,
+) (*queueapi.QueueTask, error) {
+	return f.backend.QueueTask(ctx, params.ID, params.IncludeHistory)
 }
 
 // cancelQueueTask has actor and precondition in the query, like DELETE /v1/tasks.
-func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*queueapi.QueueCancelled], error) {
+func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery, _ *endpoint.None,
+) (*queueapi.QueueCancelled, error) {
 	req := queueapi.QueueCancel{CancelledBy: cmp.Or(params.CancelledBy, endpoint.Caller(ctx)), Reason: params.Reason,
 		ExpectedState: tasker.TaskState(params.ExpectedState), IfMatch: params.IfMatch}
-	cancelled, err := f.backend.CancelQueueTask(ctx, params.ID, req)
-	return endpoint.OK(cancelled), err
+	return f.backend.CancelQueueTask(ctx, params.ID, req)
 }
 
-func (f *family) queueStats(ctx context.Context, filter *queueapi.QueueFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[*queueapi.QueueStats], error) {
-	stats, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.QueueStats, filter)
-	return endpoint.OK(stats), err
+func (f *family) queueStats(ctx context.Context, filter *queueapi.QueueFilter, _ *endpoint.None,
+) (*queueapi.QueueStats, error) {
+	return endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.QueueStats, filter)
 }

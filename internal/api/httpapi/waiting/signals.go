@@ -13,7 +13,7 @@ type family struct{ backend waits.Backend }
 // Routes adds the family to an API. Signals come from the systems that submit tasks.
 func Routes(api *endpoint.API, backend waits.Backend) {
 	f := &family{backend}
-	endpoint.Add(api, endpoint.Post("/v1/signals", "send-signal", "Send a signal to the steps that wait for it",
+	endpoint.AddStored(api, endpoint.Post("/v1/signals", "send-signal", "Send a signal to the steps that wait for it",
 		[]access.Permission{access.Submit}, endpoint.Hot|endpoint.Creates|endpoint.Conflicts|endpoint.Limited), f.send)
 	endpoint.Add(api, endpoint.Get("/v1/signals", "list-signals", "List the signals that are kept",
 		[]access.Permission{access.Read}, 0), f.signals)
@@ -21,24 +21,22 @@ func Routes(api *endpoint.API, backend waits.Backend) {
 		[]access.Permission{access.Read}, 0), f.approvals)
 }
 
-func (f *family) approvals(ctx context.Context, filter *waits.ApprovalFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[*waits.ApprovalPage], error) {
+func (f *family) approvals(ctx context.Context, filter *waits.ApprovalFilter, _ *endpoint.None,
+) (*waits.ApprovalPage, error) {
 	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Approvals, filter)
 	if err == nil {
 		page.Approvals = endpoint.List(page.Approvals)
 	}
-	return endpoint.OK(page), err
+	return page, err
 }
 
-func (f *family) signals(ctx context.Context, filter *waits.SignalFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[*waits.SignalPage], error) {
+func (f *family) signals(ctx context.Context, filter *waits.SignalFilter, _ *endpoint.None,
+) (*waits.SignalPage, error) {
 	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Signals, filter)
 	if err == nil {
 		page.Signals = endpoint.List(page.Signals)
 	}
-	return endpoint.OK(page), err
+	return page, err
 }
 
 func (f *family) send(ctx context.Context, _ *endpoint.None,
