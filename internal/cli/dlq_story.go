@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -62,9 +63,7 @@ func (s *session) printThread(notes []operate.CaseNote) error {
 	for i := range notes {
 		n := &notes[i]
 		author := n.Author
-		if author == "" {
-			author = "nobody"
-		}
+		author = cmp.Or(author, "nobody")
 		f := s.newFields("  ")
 		f.block(fmt.Sprintf("%s, %s", stamp(&n.At), clean(author)), n.Text)
 		if err := s.write([]byte("\n" + f.String())); err != nil {

@@ -10,6 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
+// newKey: keys are listed and revoked in the server's configuration.
+func newKey(s *session) *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: "Generate API keys"}
+	cmd.AddCommand(newKeyGenerate(s))
+	return cmd
+}
+
 // newKeyGenerate needs no server: a key is valid once its hash is in the configuration. The secret exists only in
 // the output, so a lost key is replaced.
 func newKeyGenerate(s *session) *cobra.Command {

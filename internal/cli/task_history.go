@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -60,9 +61,7 @@ func (s *session) printTransitions(transitions []tasker.Transition) error {
 			}
 		}
 		who := byWhom(tr.Actor, tr.KeyName)
-		if who == "" {
-			who = tr.Worker
-		}
+		who = cmp.Or(who, tr.Worker)
 		t.row(tr.At.UTC().Format(layout), what, tr.From, tr.To, who, tr.Reason)
 	}
 	return t.flush()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
@@ -90,4 +91,15 @@ func actorOf(act *tasker.StepAction) *string {
 		return &act.DecidedBy
 	}
 	return nil
+}
+
+type childrenQuery struct {
+	TaskPath
+	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
+
+	operate.ChildFilter
+}
+
+func (s *server) listChildren(ctx context.Context, q *childrenQuery, _ *endpoint.None) (*operate.ChildPage, error) {
+	return s.backend.StepChildren(ctx, q.UUID, q.StepUUID, q.ChildFilter)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -106,4 +107,61 @@ func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 		f.States = append(f.States, state)
 	}
 	return f, nil
+}
+
+type cancelQuery struct {
+	TaskPath
+	endpoint.CancelParams
+}
+
+// cancelTask cancels a batch of one, so the item's error is the request's.
+func (s *server) cancelTask(ctx context.Context, params *cancelQuery, _ *endpoint.None) (tasker.TaskReceipt, error) {
+	var no tasker.TaskReceipt
+	receipts, err := s.cancel(ctx, tasker.CancelRequest{
+		TaskUUIDs: []uuid.UUID{params.UUID}, CancelledBy: params.CancelledBy, Reason: params.Reason,
+		ExpectedState: params.ExpectedState, IfMatch: params.IfMatch,
+	})
+	if err != nil {
+		return no, endpoint.Moved(err, "/task_uuids/0", "")
+	}
+	receipt, err := endpoint.First(receipts)
+	if err != nil {
+		return no, err
+	}
+	if receipt.Error != nil {
+		return no, endpoint.Moved(receipt.Error, "/task_uuids/0", "")
+	}
+	return receipt, nil
+}
+
+// cancelTasks decides task by task; a refused task has its error in its receipt.
+func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None, body *tasker.CancelRequest,
+) (endpoint.Results[tasker.TaskReceipt], error) {
+	receipts, err := s.cancel(ctx, *body)
+	return endpoint.ResultsOf(receipts), err
+}
+
+func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
+	req.CancelledBy = cmp.Or(req.CancelledBy, endpoint.Caller(ctx))
+	return s.backend.CancelTasks(ctx, req)
+}
+
+// editContext cannot set a context to null, which means a missing value here; callers use an empty object.
+func (s *server) editContext(ctx context.Context, params *TaskPath, body *tasker.EditContextRequest,
+) (*tasker.EditedContext, error) {
+	body.Context, body.Merge = absent(body.Context), absent(body.Merge)
+	body.EditedBy = cmp.Or(body.EditedBy, endpoint.Caller(ctx))
+	err := s.masker.RefuseContext(ctx, params.UUID, "/context", body.Context)
+	if err == nil {
+		err = s.masker.RefuseContext(ctx, params.UUID, "/merge", body.Merge)
+	}
+	if err != nil {
+		return nil, err
+	}
+	edited, err := s.backend.EditContext(ctx, params.UUID, *body)
+	if err != nil {
+		return nil, err
+	}
+	edited.EndedSteps = endpoint.List(edited.EndedSteps)
+	return edited, nil
 }

@@ -3,6 +3,8 @@ package flowcontrol
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/model/access"
@@ -49,4 +51,51 @@ func (f *family) pause(ctx context.Context, _ *endpoint.None,
 
 func (f *family) resume(ctx context.Context, _ *endpoint.None, body *flow.ResumePausedRequest) (*flow.Pause, error) {
 	return endpoint.Reaching(ctx, body.Namespace, f.backend.ResumePaused, body)
+}
+
+func (f *family) limits(ctx context.Context, filter *flow.LimitFilter, _ *endpoint.None) (*flow.LimitPage, error) {
+	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Limits, filter)
+	if err == nil {
+		page.Limits = endpoint.List(page.Limits)
+	}
+	return page, err
+}
+
+func (f *family) setLimit(ctx context.Context, _ *endpoint.None,
+	body *flow.LimitRequest,
+) (endpoint.Answer[*flow.Limit], error) {
+	l, err := endpoint.Reaching(ctx, body.Namespace, f.backend.SetLimit, body)
+	return endpoint.Stored(err == nil && l.Created, "/v1/limits", l), err
+}
+
+func (f *family) deleteLimit(ctx context.Context, _ *endpoint.None, body *flow.DeleteLimitRequest,
+) (*flow.Limit, error) {
+	return endpoint.Reaching(ctx, body.Namespace, f.backend.DeleteLimit, body)
+}
+
+func (f *family) outages(ctx context.Context, filter *flow.OutageFilter, _ *endpoint.None) (*flow.OutagePage, error) {
+	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Outages, filter)
+	if err == nil {
+		page.Outages = endpoint.List(page.Outages)
+	}
+	return page, err
+}
+
+// OutagePath names an outage.
+type OutagePath struct {
+	UUID uuid.UUID `path:"outage_uuid"`
+}
+
+func (f *family) outage(ctx context.Context, params *OutagePath, _ *endpoint.None) (*flow.Outage, error) {
+	return f.backend.Outage(ctx, params.UUID)
+}
+
+type closingPath struct {
+	OutagePath
+	endpoint.Match
+}
+
+func (f *family) closeOutage(ctx context.Context, params *closingPath, body *flow.OutageCloseRequest,
+) (*flow.Outage, error) {
+	return f.backend.CloseOutage(ctx, params.UUID, *body)
 }
