@@ -1,6 +1,7 @@
 package schedules
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -23,9 +24,7 @@ func fetch[T any](ctx context.Context, s server, verb, path string, q query.Valu
 
 // pathOf refuses a name that HTTP would resolve or drop, so that the request reaches no other route.
 func pathOf(namespace, name string) (string, error) {
-	if namespace == "" {
-		namespace = "default"
-	}
+	namespace = cmp.Or(namespace, "default")
 	path := "/v1/schedules"
 	for _, segment := range []string{namespace, name} {
 		if segment == "" || segment == "." || segment == ".." {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -67,9 +68,7 @@ func (in *Intake) domain() *deadletter.Intake {
 func (c *Config) DeadLetterSources() []*deadletter.Source {
 	out := make([]*deadletter.Source, len(c.Sources))
 	for i, s := range c.Sources {
-		if s.Namespace == "" {
-			s.Namespace = "default"
-		}
+		s.Namespace = cmp.Or(s.Namespace, "default")
 		of := deadletter.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: s.URL, Queue: s.Queue,
 			Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
 			Intake: s.Intake.domain(), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders}.WithDefaults()

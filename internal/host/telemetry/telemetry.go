@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,9 +78,7 @@ func New(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Version == "" {
-		opts.Version = "devel"
-	}
+	opts.Version = cmp.Or(opts.Version, "devel")
 	t := &Telemetry{log: opts.Logger, tally: newTally(time.Now()), registry: prometheus.NewRegistry()}
 	res, err := describe(ctx, opts.Version)
 	if err != nil {
