@@ -54,6 +54,6 @@ type ChildPage struct {
 // StepChildren implements ChildBackend.
 func (s server) StepChildren(ctx context.Context, task, step uuid.UUID, f ChildFilter) (*ChildPage, error) {
 	return query.Ask[ChildPage](ctx, s.client, tasker.Request{Verb: "list children", Method: http.MethodGet,
-		Path: "/v1/tasks/" + task.String() + "/workflow_steps/" + step.String() + "/children",
+		Path:  "/v1/tasks/" + task.String() + "/workflow_steps/" + step.String() + "/children",
 		Query: url.Values(query.Of(f))})
 }

@@ -48,8 +48,7 @@ func (s *session) connect() (*tasker.Client, error) {
 
 // onServer runs body with a client, which it closes, and a context that ends with the first interrupt. An invalid
 // URL fails before body runs.
-func (s *session) onServer(
-	body func(ctx context.Context, c *tasker.Client, args []string) error,
+func (s *session) onServer(body func(ctx context.Context, c *tasker.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, err := s.connect()
@@ -63,8 +62,7 @@ func (s *session) onServer(
 }
 
 // reading is onServer with a pager for output longer than the terminal.
-func (s *session) reading(
-	body func(ctx context.Context, c *tasker.Client, args []string) error,
+func (s *session) reading(body func(ctx context.Context, c *tasker.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return s.paged(s.onServer(body))
 }

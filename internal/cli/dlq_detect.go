@@ -40,12 +40,8 @@ tasks and changes nothing.`,
 		}),
 	}
 	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "print what would be done and change nothing")
-	cmd.Flags().IntVar(
-		&req.BatchSize,
-		"batch-size",
-		0,
-		"maximum number of tasks to act on (default: the server's setting)",
-	)
+	cmd.Flags().IntVar(&req.BatchSize, "batch-size", 0,
+		"maximum number of tasks to act on (default: the server's setting)")
 	cmd.Flags().StringVar(&req.Actor, "actor", "", "name recorded with the act (default: the current user)")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd

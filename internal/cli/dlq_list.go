@@ -60,20 +60,9 @@ func (s *session) printCases(cases []operate.Case, f operate.CaseFilter) error {
 	for i := range cases {
 		c := &cases[i]
 		t.damaged(c.CaseUUID.String(), c.Damage)
-		t.row(
-			c.CaseUUID.String(),
-			c.TaskUUID.String(),
-			qualified(c.Namespace, c.TaskName),
-			string(c.Reason),
-			string(c.Cause),
-			c.FailedStep,
-			strconv.Itoa(c.OccurrenceCount),
-			string(c.OriginalState),
-			string(c.CurrentState),
-			string(c.ResolutionStatus),
-			s.ago(c.OpenedAt),
-			headline(c.ErrorMessage),
-		)
+		t.row(c.CaseUUID.String(), c.TaskUUID.String(), qualified(c.Namespace, c.TaskName), string(c.Reason),
+			string(c.Cause), c.FailedStep, strconv.Itoa(c.OccurrenceCount), string(c.OriginalState), string(c.CurrentState),
+			string(c.ResolutionStatus), s.ago(c.OpenedAt), headline(c.ErrorMessage))
 	}
 	if err := t.flush(); err != nil {
 		return err

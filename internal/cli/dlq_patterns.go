@@ -53,16 +53,8 @@ func (s *session) printFailures(r *operate.FailureReport) error {
 		if p.New {
 			fresh = "yes"
 		}
-		t.row(
-			strconv.Itoa(p.Count),
-			strconv.Itoa(p.Replayable),
-			string(p.FailureReason),
-			p.Fingerprint,
-			p.Namespace,
-			s.ago(p.FirstAt),
-			s.ago(p.LastAt),
-			fresh,
-		)
+		t.row(strconv.Itoa(p.Count), strconv.Itoa(p.Replayable), string(p.FailureReason), p.Fingerprint, p.Namespace,
+			s.ago(p.FirstAt), s.ago(p.LastAt), fresh)
 	}
 	return t.flush()
 }

@@ -48,21 +48,10 @@ func (s *session) printQueue(queue []operate.QueuedCase) error {
 			recovered = "yes"
 		}
 		t.damaged(c.CaseUUID.String(), c.Damage)
-		t.row(
-			strconv.FormatFloat(c.PriorityScore, 'f', 1, 64),
-			c.TaskUUID.String(),
-			c.CaseUUID.String(),
-			qualified(c.Namespace, c.TaskName),
-			string(c.Reason),
-			string(c.Cause),
-			c.FailedStep,
-			strconv.Itoa(c.OccurrenceCount),
-			string(c.CurrentState),
-			span(c.MinutesInDLQ),
-			string(c.Priority),
-			recovered,
-			headline(c.ErrorMessage),
-		)
+		t.row(strconv.FormatFloat(c.PriorityScore, 'f', 1, 64), c.TaskUUID.String(), c.CaseUUID.String(),
+			qualified(c.Namespace, c.TaskName), string(c.Reason), string(c.Cause), c.FailedStep,
+			strconv.Itoa(c.OccurrenceCount), string(c.CurrentState), span(c.MinutesInDLQ), string(c.Priority), recovered,
+			headline(c.ErrorMessage))
 	}
 	return t.flush()
 }

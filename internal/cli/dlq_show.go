@@ -97,15 +97,8 @@ func (s *session) printSnapshot(raw json.RawMessage) error {
 	t.dropFirst("WORKER", "LAST FAILURE", "DEPENDS ON")
 	for i := range snap.Steps {
 		st := &snap.Steps[i]
-		t.row(
-			st.Name,
-			string(st.CurrentState),
-			fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts),
-			strings.Join(st.Dependencies, ", "),
-			st.Worker,
-			stamp(st.LastFailureAt),
-			describeFailure(st.LastError),
-		)
+		t.row(st.Name, string(st.CurrentState), fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts),
+			strings.Join(st.Dependencies, ", "), st.Worker, stamp(st.LastFailureAt), describeFailure(st.LastError))
 	}
 	return t.flush()
 }

@@ -30,18 +30,8 @@ func newDLQStats(s *session) *cobra.Command {
 
 // RESOLVED AFTER is the mean time to resolution of resolved cases.
 func (s *session) printCaseStats(stats []operate.CaseStats) error {
-	t := s.newList(
-		"No cases.",
-		"REASON",
-		"TOTAL",
-		"PENDING",
-		"RESOLVED",
-		"FAILED",
-		"CANCELLED",
-		"OLDEST",
-		"NEWEST",
-		"RESOLVED AFTER",
-	)
+	t := s.newList("No cases.", "REASON", "TOTAL", "PENDING", "RESOLVED", "FAILED", "CANCELLED", "OLDEST", "NEWEST",
+		"RESOLVED AFTER")
 	for i := range stats {
 		st := &stats[i]
 		mean := ""
@@ -49,17 +39,9 @@ func (s *session) printCaseStats(stats []operate.CaseStats) error {
 		if st.AvgResolutionTimeMinutes != nil {
 			mean = minutes(*st.AvgResolutionTimeMinutes)
 		}
-		t.row(
-			string(st.Reason),
-			strconv.Itoa(st.TotalEntries),
-			strconv.Itoa(st.Pending),
-			strconv.Itoa(st.ManuallyResolved),
-			strconv.Itoa(st.PermanentFailures),
-			strconv.Itoa(st.Cancelled),
-			s.agoOf(st.OldestEntry),
-			s.agoOf(st.NewestEntry),
-			mean,
-		)
+		t.row(string(st.Reason), strconv.Itoa(st.TotalEntries), strconv.Itoa(st.Pending), strconv.Itoa(st.ManuallyResolved),
+			strconv.Itoa(st.PermanentFailures), strconv.Itoa(st.Cancelled), s.agoOf(st.OldestEntry), s.agoOf(st.NewestEntry),
+			mean)
 	}
 	return t.flush()
 }

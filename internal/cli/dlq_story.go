@@ -32,16 +32,8 @@ func (s *session) printOccurrences(c *operate.Case) error {
 	t.dropFirst("CLASS", "CAUSE", "REASON")
 	for i := range c.Occurrences {
 		o := &c.Occurrences[i]
-		t.row(
-			strconv.Itoa(o.No),
-			stamp(&o.OccurredAt),
-			string(o.Reason),
-			string(o.Cause),
-			o.FailedStep,
-			string(o.Class),
-			o.ErrorMessage,
-			s.recovery(o.Recovery),
-		)
+		t.row(strconv.Itoa(o.No), stamp(&o.OccurredAt), string(o.Reason), string(o.Cause), o.FailedStep, string(o.Class),
+			o.ErrorMessage, s.recovery(o.Recovery))
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -79,18 +79,7 @@ func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 	if len(page.Tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}
-	t := s.newTable(
-		"TASK",
-		"NAME",
-		"REASON",
-		"CAUSE",
-		"ERROR",
-		"RETRYABLE",
-		"RETRIES",
-		"REPLAYS",
-		"PRIORITY",
-		"MOVED",
-	)
+	t := s.newTable("TASK", "NAME", "REASON", "CAUSE", "ERROR", "RETRYABLE", "RETRIES", "REPLAYS", "PRIORITY", "MOVED")
 	t.dropFirst("PRIORITY", "REPLAYS", "CAUSE", "RETRIES", "REASON", "RETRYABLE", "MOVED")
 	for i := range page.Tasks {
 		l := &page.Tasks[i]
@@ -99,18 +88,9 @@ func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 			retryable = "yes"
 		}
 		t.damaged(l.TaskID.String(), l.Damage)
-		t.row(
-			l.TaskID.String(),
-			qualified(l.Namespace, l.TaskType),
-			string(l.FailureReason),
-			string(l.Cause),
-			l.Fingerprint,
-			retryable,
-			strconv.Itoa(l.RetryCount),
-			strconv.Itoa(l.ReplayCount),
-			string(l.Priority),
-			s.ago(l.MovedToDLQAt),
-		)
+		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), string(l.Cause),
+			l.Fingerprint, retryable, strconv.Itoa(l.RetryCount), strconv.Itoa(l.ReplayCount), string(l.Priority),
+			s.ago(l.MovedToDLQAt))
 	}
 	if err := t.flush(); err != nil {
 		return err

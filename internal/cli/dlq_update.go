@@ -100,12 +100,7 @@ func newDLQReopen(s *session) *cobra.Command {
 }
 
 // done is the title of the printed changes.
-func (s *session) updateCase(
-	ctx context.Context,
-	c *tasker.Client,
-	arg string,
-	update operate.CaseUpdate,
-	done string,
+func (s *session) updateCase(ctx context.Context, c *tasker.Client, arg string, update operate.CaseUpdate, done string,
 ) error {
 	id, err := caseArg(arg)
 	if err != nil {

@@ -59,12 +59,8 @@ Only read, dead-letters:read and admin allow reading.`,
 			return s.printKey(secret, key)
 		},
 	}
-	cmd.Flags().StringSliceVar(
-		&permissions,
-		"permission",
-		[]string{"submit", "read"},
-		"permissions of the key: "+strings.Join(permissionWords(), ", "),
-	)
+	cmd.Flags().StringSliceVar(&permissions, "permission", []string{"submit", "read"},
+		"permissions of the key: "+strings.Join(permissionWords(), ", "))
 	cmd.Flags().StringSliceVar(&namespaces, "namespace", nil, "limit the key to this namespace; repeatable (default all)")
 	return cmd
 }
@@ -95,9 +91,6 @@ func (s *session) printKey(secret string, k access.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.printf(
-		"Key (shown only once): %s\n\nAdd this to the configuration of the server:\n\nkeys:\n  - %s\n",
-		secret,
-		line,
-	)
+	return s.printf("Key (shown only once): %s\n\nAdd this to the configuration of the server:\n\nkeys:\n  - %s\n",
+		secret, line)
 }

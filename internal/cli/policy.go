@@ -159,9 +159,8 @@ func (s *session) printPolicies(list []deadletters.Policy) error {
 	t.dropFirst("MULTIPLIER", "AT")
 	for i := range list {
 		p := &list[i]
-		t.row(qualified(p.Namespace, p.Source), p.Origin, string(p.Strategy), seconds(p.BaseSeconds),
-			seconds(p.CapSeconds), strconv.FormatFloat(p.Multiplier, 'g', -1, 64), p.TimeOfDay, strconv.Itoa(p.MaxRetries),
-			seconds(p.MaxAgeSeconds))
+		t.row(qualified(p.Namespace, p.Source), p.Origin, string(p.Strategy), seconds(p.BaseSeconds), seconds(p.CapSeconds),
+			strconv.FormatFloat(p.Multiplier, 'g', -1, 64), p.TimeOfDay, strconv.Itoa(p.MaxRetries), seconds(p.MaxAgeSeconds))
 	}
 	return t.flush()
 }

@@ -20,9 +20,8 @@ func newSource(s *session) *cobra.Command {
 reports its failures over HTTP (driver http).`,
 	}
 	s.connectFlags(cmd)
-	cmd.AddCommand(newSourceAdd(s), newSourceList(s), newSourceShow(s), newSourceTest(s),
-		newSourcePause(s, true), newSourcePause(s, false),
-		newSourceRemove(s))
+	cmd.AddCommand(newSourceAdd(s), newSourceList(s), newSourceShow(s), newSourceTest(s), newSourcePause(s, true),
+		newSourcePause(s, false), newSourceRemove(s))
 	return cmd
 }
 

@@ -32,8 +32,7 @@ func newSourceShow(s *session) *cobra.Command {
 			}
 			if of := source.Oversized; of != nil {
 				const text = "%s on the broker, too large for a letter: the largest has %d bytes, the first is %s, since %s\n"
-				if err := s.printf(text,
-					wording.Count(of.Messages, "message"), of.LargestBytes, of.FirstPosition,
+				if err := s.printf(text, wording.Count(of.Messages, "message"), of.LargestBytes, of.FirstPosition,
 					of.Since.UTC().Format(time.RFC3339)); err != nil {
 					return err
 				}

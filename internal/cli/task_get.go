@@ -78,12 +78,8 @@ func (s *session) printTask(t *tasker.Task) error {
 	if t.ContextVersion > 0 {
 		f.add(
 			"Context edits",
-			fmt.Sprintf(
-				"%d, last by %s at %s",
-				t.ContextVersion,
-				byWhom(t.ContextEditedBy, t.ContextEditedByKey),
-				s.stampAgo(t.ContextEditedAt),
-			),
+			fmt.Sprintf("%d, last by %s at %s", t.ContextVersion, byWhom(t.ContextEditedBy, t.ContextEditedByKey),
+				s.stampAgo(t.ContextEditedAt)),
 		)
 	}
 	f.add("Damage", t.Damage)

@@ -78,15 +78,8 @@ func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	t := s.newTable("STEP", "ATTEMPT", "OUTCOME", "STARTED", "DURATION", "WORKER", "ERROR")
 	t.dropFirst("WORKER", "STARTED")
 	for _, a := range attempts {
-		t.row(
-			a.StepName,
-			fmt.Sprint(a.Attempt),
-			a.Outcome,
-			stamp(a.StartedAt),
-			took(a.StartedAt, a.FinishedAt),
-			a.Worker,
-			describeFailure(a.Error),
-		)
+		t.row(a.StepName, fmt.Sprint(a.Attempt), a.Outcome, stamp(a.StartedAt), took(a.StartedAt, a.FinishedAt), a.Worker,
+			describeFailure(a.Error))
 	}
 	return t.flush()
 }

@@ -100,8 +100,7 @@ name. A name refers to a live worker, else to one that died within the last day.
 
 // eachWorker returns the body of a command that applies do to each named worker. It tries all
 // workers and returns the error of the first that was refused.
-func (s *session) eachWorker(
-	do func(context.Context, *tasker.Client, uuid.UUID) (*protocol.WorkerInfo, error),
+func (s *session) eachWorker(do func(context.Context, *tasker.Client, uuid.UUID) (*protocol.WorkerInfo, error),
 ) func(*cobra.Command, []string) error {
 	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 		ids, err := workerArgs(ctx, c, args)

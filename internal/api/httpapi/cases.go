@@ -60,8 +60,7 @@ func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, q.Namespace)
 	return operate.CaseFilter{
 		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(q.Reason), Namespace: namespace,
-		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State),
-		After: q.After, Before: q.Before,
+		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State), After: q.After, Before: q.Before,
 	}, err
 }
 
@@ -99,8 +98,7 @@ func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *endpoint.
 	return s.backend.CaseOfTask(ctx, params.UUID)
 }
 
-func (s *server) openCase(ctx context.Context, params *caseTaskPath,
-	body *operate.OpenCaseRequest,
+func (s *server) openCase(ctx context.Context, params *caseTaskPath, body *operate.OpenCaseRequest,
 ) (endpoint.Answer[*operate.Case], error) {
 	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, endpoint.Caller(ctx)), absent(body.Metadata)
 	opened, err := s.backend.OpenCase(ctx, params.UUID, *body)

@@ -77,16 +77,14 @@ func (s *server) routes() {
 	endpoint.AddStored(api, post("/v1/dlq/task/{task_uuid}", "open-case", "Open a case manually", operating,
 		creates|conflicts), s.openCase)
 	endpoint.Add(api, patch("/v1/dlq/entry/{dlq_entry_uuid}", "update-case",
-		"Add notes to a case, resolve it or reopen it",
-		operating, conflicts), s.updateCase)
+		"Add notes to a case, resolve it or reopen it", operating, conflicts), s.updateCase)
 	// Each item has its own result, so these answer 200 even if all were refused.
 	endpoint.Add(api, post("/v1/dlq/update", "update-cases", "Update many cases", operating, conflicts), s.updateCases)
 	endpoint.Add(api, post("/v1/dlq/act", "act-on-cases", "Reset, resolve or complete the failed steps of the tasks of "+
 		"many cases", operating, batch|conflicts), s.actOnCases)
 	endpoint.Add(api, get("/v1/dlq/stats", "get-case-stats", "Count cases by reason", read, 0), s.caseStats)
 	endpoint.Add(api, get("/v1/dlq/investigation-queue", "get-investigation-queue",
-		"List pending cases, most urgent first",
-		read, 0), s.investigationQueue)
+		"List pending cases, most urgent first", read, 0), s.investigationQueue)
 	endpoint.Add(api, get("/v1/dlq/staleness", "get-staleness", "List live tasks by staleness, stale tasks first", read,
 		0), s.staleness)
 	endpoint.Add(api, post("/v1/dlq/staleness/detect", "detect-staleness", "Run the staleness detector now", operating,

@@ -144,10 +144,9 @@ type API struct {
 // input causes that.
 func New(backend Backend, opts Options) *API {
 	s := &server{
-		backend: backend, letters: opts.DeadLetters, schedules: opts.Schedules,
-		jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ,
-		front: opts.Front, ready: opts.Ready,
-		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
+		backend: backend, letters: opts.DeadLetters, schedules: opts.Schedules, jobs: opts.Jobs, messages: opts.Messages,
+		dlq: opts.DLQ, front: opts.Front, ready: opts.Ready, limits: opts.Limits.withDefaults(), version: opts.Version,
+		watcher: opts.Streams,
 	}
 	if s.front == nil {
 		s.front = web.New(web.Options{})

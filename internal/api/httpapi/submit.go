@@ -35,8 +35,7 @@ func (*submitBody) Salvager() func([]byte) (any, bool) {
 
 // submitTask answers 201 for a new task, 200 for one with the same idempotency key. It is a batch of one, so locations
 // in errors are moved from the item to the body.
-func (s *server) submitTask(ctx context.Context, _ *endpoint.None,
-	body *tasker.TaskRequest,
+func (s *server) submitTask(ctx context.Context, _ *endpoint.None, body *tasker.TaskRequest,
 ) (endpoint.Answer[tasker.TaskReceipt], error) {
 	var no endpoint.Answer[tasker.TaskReceipt]
 	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {

@@ -85,8 +85,7 @@ type taskFilter struct {
 func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 	f := tasker.TaskFilter{
 		Namespace: q.Namespace, Name: q.Name, Version: q.Version, Tag: q.Tag, CorrelationID: q.CorrelationID,
-		Initiator: q.Initiator,
-		Priority:  tasker.Priority(q.Priority), Limit: q.Limit, Cursor: q.Cursor,
+		Initiator: q.Initiator, Priority: tasker.Priority(q.Priority), Limit: q.Limit, Cursor: q.Cursor,
 		WithContext: q.Include == "context",
 	}
 	if !q.CreatedAfter.IsZero() {

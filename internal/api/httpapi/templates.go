@@ -38,8 +38,7 @@ type templateFilter struct {
 	endpoint.PageQuery
 }
 
-func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
-	body *templateBody,
+func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None, body *templateBody,
 ) (endpoint.Answer[*tasker.Template], error) {
 	var no endpoint.Answer[*tasker.Template]
 	if err := reachDocument(ctx, body.TemplateSource); err != nil {

@@ -23,10 +23,8 @@ import (
 // Damage.
 func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.AuditRecord, error) {
 	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID),
-		Namespace: f.Namespace,
-		Template:  f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind, After: task.FromFilter(f.After),
-		Before: task.FromFilter(f.Before),
-		Below:  f.Below}
+		Namespace: f.Namespace, Template: f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind,
+		After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Below: f.Below}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "template", f.Template, "actor", f.Actor, "key_name", f.KeyName, "kind", f.Kind)
 	faults.instant("after", filter.After)

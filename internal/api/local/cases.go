@@ -65,10 +65,9 @@ func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 // limit.
 func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason),
-		Namespace: f.Namespace, TaskName: f.TaskName,
-		Step: f.FailedStep, Handler: f.Handler, Fingerprint: f.Fingerprint, Message: f.ErrorMessage,
-		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before),
-		Offset: f.Offset}
+		Namespace: f.Namespace, TaskName: f.TaskName, Step: f.FailedStep, Handler: f.Handler, Fingerprint: f.Fingerprint,
+		Message: f.ErrorMessage, State: task.State(f.CurrentState), After: task.FromFilter(f.After),
+		Before: task.FromFilter(f.Before), Offset: f.Offset}
 	if len(f.CaseUUIDs) > 0 {
 		out.IDs = toIDs(f.CaseUUIDs)
 	}
@@ -249,12 +248,10 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) 
 		out[i] = operate.QueuedCase{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(q.Case.ID),
 			TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 			OriginalState: tasker.TaskState(q.Case.OriginalState), CurrentState: tasker.TaskState(q.Task.State),
-			Reason:   tasker.CaseReason(q.Case.Reason),
-			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
-			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
+			Reason: tasker.CaseReason(q.Case.Reason), OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(),
+			PriorityScore: q.Score, Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
 			Cause: operate.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences,
-			LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
-			Handler:     handlerOf(tpl, q.Case.Step),
+			LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step, Handler: handlerOf(tpl, q.Case.Step),
 			Fingerprint: q.Case.Fingerprint, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class),
 			Retryable: q.Case.Retryable}
 	}
@@ -287,12 +284,11 @@ func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]o
 func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.StaleTask {
 	_, damage := s.Task.Shown()
 	out := operate.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID),
-		Namespace: s.Template.Namespace, TaskName: s.Template.Name,
-		CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(),
-		StalenessThresholdMinutes: s.Threshold.Minutes(),
-		CountedMinutes:            s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source),
-		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(s.Task, now).Ptr(),
-		Health: operate.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
+		Namespace: s.Template.Namespace, TaskName: s.Template.Name, CurrentState: tasker.TaskState(s.Task.State),
+		TimeInStateMinutes: s.InState.Minutes(), StalenessThresholdMinutes: s.Threshold.Minutes(),
+		CountedMinutes: s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source),
+		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(s.Task, now).Ptr(), Health: operate.Health(s.Health),
+		Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
 	// A damaged template may have fewer steps than the task.
 	if step := s.PromisedStep; step != nil && step.Ordinal <= len(s.Template.Steps) {
 		out.PromisedStep = s.Template.Steps[step.Ordinal-1].Name
@@ -314,10 +310,9 @@ func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest
 	out := make([]operate.Detection, len(list))
 	for i, d := range list {
 		out[i] = operate.Detection{TaskUUID: toUUID(d.Task), Namespace: d.Template.Namespace, TaskName: d.Template.Name,
-			CurrentState:       tasker.TaskState(d.State),
-			TimeInStateMinutes: d.InState.Minutes(), ThresholdMinutes: d.Threshold.Minutes(),
-			ActionTaken: operate.DetectionAction(d.Action),
-			MovedToDLQ:  d.Case, TransitionSuccess: d.Errored}
+			CurrentState: tasker.TaskState(d.State), TimeInStateMinutes: d.InState.Minutes(),
+			ThresholdMinutes: d.Threshold.Minutes(), ActionTaken: operate.DetectionAction(d.Action), MovedToDLQ: d.Case,
+			TransitionSuccess: d.Errored}
 	}
 	return out, nil
 }

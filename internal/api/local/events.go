@@ -47,8 +47,7 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 // names each fault; an unknown type or state is refused rather than never delivered.
 func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Listener, error) {
 	l := feed.Filter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name,
-		Tag:           f.Tag,
-		CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
+		Tag: f.Tag, CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
 	var faults filterFaults
 	faults.names("name", f.Name, "tag", f.Tag, "correlation_id", f.CorrelationID)
 	faults.all("namespace", f.Namespaces)

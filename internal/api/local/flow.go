@@ -221,11 +221,10 @@ func (b *Backend) CloseOutage(ctx context.Context, id uuid.UUID, req flow.Outage
 
 func (b *Backend) fromOutage(o *task.Outage) *flow.Outage {
 	out := &flow.Outage{OutageUUID: uuid.UUID(o.ID), State: flow.OutageOpen, Namespace: o.Namespace, Handler: o.Handler,
-		Capabilities: task.SplitCapabilities(o.Capabilities), GroupID: deadletter.GroupID(o.Group).String(),
-		Title: o.Title, Failures: o.Failures, Since: o.Since.Time(), OpenedAt: o.OpenedAt.Time(), Spared: o.Spared,
-		Probes: o.Probes, LastProbe: string(o.LastProbe), LastProbeAt: o.LastProbeAt.Ptr(),
-		ClosedAt: o.ClosedAt.Ptr(), ClosedBy: o.ClosedBy, CloseReason: o.CloseReason,
-		ETag: strconv.FormatInt(o.Version, 10)}
+		Capabilities: task.SplitCapabilities(o.Capabilities), GroupID: deadletter.GroupID(o.Group).String(), Title: o.Title,
+		Failures: o.Failures, Since: o.Since.Time(), OpenedAt: o.OpenedAt.Time(), Spared: o.Spared, Probes: o.Probes,
+		LastProbe: string(o.LastProbe), LastProbeAt: o.LastProbeAt.Ptr(), ClosedAt: o.ClosedAt.Ptr(), ClosedBy: o.ClosedBy,
+		CloseReason: o.CloseReason, ETag: strconv.FormatInt(o.Version, 10)}
 	switch {
 	case !o.Open():
 		out.State = flow.OutageClosed

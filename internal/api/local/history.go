@@ -209,8 +209,7 @@ func (h *history) untold(s *task.Step) task.Attempt {
 
 // attempt adds the transitions of one lease, and the attempt if listed. It returns the step's next state. A time of 0
 // did not happen, and a transition to the same state is not shown.
-func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt,
-	listed bool,
+func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt, listed bool,
 ) (task.StepState, error) {
 	worker, err := h.worker(ctx, a.WorkerNo)
 	if err != nil {
@@ -276,9 +275,8 @@ func why(a *task.Attempt) string {
 // secret token of the worker.
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
 	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Lease: a.Token,
-		Worker: worker, Outcome: string(a.Outcome),
-		ReadyAt: a.ReadyAt.Ptr(), AssignedAt: a.AssignedAt.Ptr(), StartedAt: a.StartedAt.Ptr(),
-		FinishedAt: a.FinishedAt.Ptr()}
+		Worker: worker, Outcome: string(a.Outcome), ReadyAt: a.ReadyAt.Ptr(), AssignedAt: a.AssignedAt.Ptr(),
+		StartedAt: a.StartedAt.Ptr(), FinishedAt: a.FinishedAt.Ptr()}
 	if id, known := h.workerIDs[worker]; known {
 		out.WorkerID = &id
 	}

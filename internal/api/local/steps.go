@@ -259,10 +259,8 @@ func (v *view) actOn(s *task.Step, out *tasker.Step) {
 func fromFailure(f *task.Failure) *tasker.Failure {
 	retryable := f.Retryable
 	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
-		ResponseBody: f.ResponseBody,
-		Retryable:    &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000,
-		Class:   tasker.FailureClass(task.ClassOf(f)),
-		Details: f.Details}
+		ResponseBody: f.ResponseBody, Retryable: &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000,
+		Class: tasker.FailureClass(task.ClassOf(f)), Details: f.Details}
 }
 
 // toFailure: Retryable defaults to true; the pause is cut to the longest delay, and a negative one counts as none. The
@@ -273,9 +271,8 @@ func toFailure(f *tasker.Failure) *task.Failure {
 	}
 	after := min(max(f.RetryAfterSeconds, 0), task.MaxDelay.Seconds())
 	return &task.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
-		ResponseBody: f.ResponseBody,
-		Retryable:    f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Class: failure.Class(f.Class),
-		Details: f.Details}
+		ResponseBody: f.ResponseBody, Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000),
+		Class: failure.Class(f.Class), Details: f.Details}
 }
 
 // toStepAct also returns the pointer of the actor's field: each kind of act has its own, and a problem must be at the
@@ -302,8 +299,7 @@ func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error
 
 // ActOnStep implements tasker.TaskBackend. CodeWrongState: the step is settled, or its task is terminal. CodeConflict:
 // the step is not as expected. The act and its effect on the task are one transaction.
-func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID,
-	act tasker.StepAction,
+func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act tasker.StepAction,
 ) (*tasker.Step, error) {
 	a, field, err := toStepAct(act)
 	if err != nil {

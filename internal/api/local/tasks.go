@@ -94,21 +94,16 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		Priority: tasker.Priority(b.engine.PriorityText(t)), PriorityLevel: t.Priority, Context: t.Context,
 		CreatedAt: t.CreatedAt.Time(), RunAt: t.RunAt.Ptr(), FinishedAt: t.FinishedAt.Ptr(), DeadlineAt: t.DeadlineAt.Ptr(),
 		TotalSteps: c.Total(), PendingSteps: c.Pending, InProgressSteps: c.Active, WaitingSteps: c.Waiting,
-		CompletedSteps: c.Done,
-		FailedSteps:    c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
-		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID,
-		IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey, WaitsForTurn: t.Meta.Held,
-		Intake:    fromIntake(t.Meta.Intake),
-		Schedule:  fromSchedule(t.Meta.Schedule),
-		Parent:    fromParent(t.Meta.Child),
-		Unique:    fromUniqueMark(t.Meta.Unique),
-		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
-		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,
-		TraceParent:    t.Meta.TraceParent,
+		CompletedSteps: c.Done, FailedSteps: c.Failed, CancelledSteps: c.Cancelled,
+		CompletionPercentage: percentage(c.Done, c.Total()), Tags: t.Meta.Tags, CorrelationID: t.CorrelationID,
+		ParentCorrelationID: t.Meta.ParentCorrelationID, IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey,
+		WaitsForTurn: t.Meta.Held, Intake: fromIntake(t.Meta.Intake), Schedule: fromSchedule(t.Meta.Schedule),
+		Parent: fromParent(t.Meta.Child), Unique: fromUniqueMark(t.Meta.Unique), Initiator: t.Meta.Initiator,
+		SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason, CancelReason: t.Meta.CancelReason,
+		CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey, TraceParent: t.Meta.TraceParent,
 		ContextVersion: t.Meta.ContextEdits, ContextEditedAt: t.Meta.EditedAt.Ptr(), ContextEditedBy: t.Meta.EditedBy,
-		ContextEditedByKey: t.Meta.EditedKey,
-		ReplayCount:        t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(), LastReplayedBy: t.Meta.ReplayedBy,
-		LastReplayedByKey: t.Meta.ReplayedKey, ETag: t.Seen().Version}, nil
+		ContextEditedByKey: t.Meta.EditedKey, ReplayCount: t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(),
+		LastReplayedBy: t.Meta.ReplayedBy, LastReplayedByKey: t.Meta.ReplayedKey, ETag: t.Seen().Version}, nil
 }
 
 // percentage is rounded to two decimals; 0 for a damaged task without steps.

@@ -102,10 +102,9 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 // causes.
 func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, error) {
 	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
-		Description: t.Description,
-		Lifecycle:   fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt,
-		DispatchTTLMS: int(t.DispatchTTL / time.Millisecond), Sensitive: t.Sensitive, Unique: fromUnique(t.Unique),
-		Concurrency: fromLimitSpec(t.Concurrency), RateLimit: fromLimitSpec(t.RateLimit)}
+		Description: t.Description, Lifecycle: fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint,
+		CreatedAt: t.CreatedAt, DispatchTTLMS: int(t.DispatchTTL / time.Millisecond), Sensitive: t.Sensitive,
+		Unique: fromUnique(t.Unique), Concurrency: fromLimitSpec(t.Concurrency), RateLimit: fromLimitSpec(t.RateLimit)}
 	if t.Priority != nil {
 		out.Priority = tasker.Priority(b.engine.PriorityName(*t.Priority))
 	}
@@ -144,9 +143,8 @@ func fromWait(w *task.Wait) *tasker.TemplateWait {
 	if w == nil {
 		return nil
 	}
-	return &tasker.TemplateWait{ForMS: w.For.Milliseconds(), Until: w.Until, Approval: w.Approval,
-		Signal: w.Signal, Key: w.Key,
-		TimeoutMS: w.Timeout.Milliseconds(), OnTimeout: string(w.OnTimeout), OnReject: string(w.OnReject)}
+	return &tasker.TemplateWait{ForMS: w.For.Milliseconds(), Until: w.Until, Approval: w.Approval, Signal: w.Signal,
+		Key: w.Key, TimeoutMS: w.Timeout.Milliseconds(), OnTimeout: string(w.OnTimeout), OnReject: string(w.OnReject)}
 }
 
 func fromChild(c *task.ChildSpec) *tasker.TemplateChild {

@@ -39,8 +39,7 @@ func (b *Backend) Signals(ctx context.Context, f waits.SignalFilter) (*waits.Sig
 		return nil, err
 	}
 	filter := engine.SignalFilter{Namespaces: f.Namespaces, Name: f.Name, Key: f.Key, Since: task.FromFilter(f.After),
-		Until: task.FromFilter(f.Before), Untaken: !f.IncludeTaken,
-		Limit: b.page(f.Limit, defaultSignals)}
+		Until: task.FromFilter(f.Before), Untaken: !f.IncludeTaken, Limit: b.page(f.Limit, defaultSignals)}
 	var after signalPlace
 	if err := decodeCursor(f.Cursor, &after, (*signalPlace).valid); err != nil {
 		return nil, err
@@ -80,8 +79,7 @@ func (b *Backend) Approvals(ctx context.Context, f waits.ApprovalFilter) (*waits
 		return nil, err
 	}
 	filter := engine.WaitFilter{Namespaces: f.Namespaces, Template: f.Template, StepName: f.Step, Task: toID(f.TaskUUID),
-		Since: task.FromFilter(f.After), Until: task.FromFilter(f.Before),
-		Limit: b.page(f.Limit, defaultApprovals)}
+		Since: task.FromFilter(f.After), Until: task.FromFilter(f.Before), Limit: b.page(f.Limit, defaultApprovals)}
 	var after place
 	if err := decodeCursor(f.Cursor, &after, func(p *place) bool { return p.At > 0 }); err != nil {
 		return nil, err

@@ -37,15 +37,12 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg protocol.WorkerRegistr
 	}
 	cfg := b.engine.Config()
 	return &protocol.RegisteredWorker{WorkerID: toUUID(w.ID), Queue: b.engine.QueueOf(w),
-		PollIntervalMS:        int(cfg.Leases.PollInterval.Milliseconds()),
-		PollIntervalSeconds:   cfg.Leases.PollInterval.Seconds(),
-		HeartbeatIntervalMS:   int(cfg.Leases.HeartbeatInterval.Milliseconds()),
-		LeaseSeconds:          int(cfg.Leases.Lease().Seconds()),
-		StartTimeoutSeconds:   int(cfg.Leases.StartTimeout.Seconds()),
-		MaxLongPollSeconds:    int(cfg.Leases.MaxLongPoll.Seconds()),
-		MaxResultPayloadBytes: cfg.Limits.PayloadBytes,
-		MaxLargeResultBytes:   b.engine.MaxLargeResult(),
-		MaxLogBytes:           max(cfg.Limits.LogBytes, 0),
+		PollIntervalMS:      int(cfg.Leases.PollInterval.Milliseconds()),
+		PollIntervalSeconds: cfg.Leases.PollInterval.Seconds(),
+		HeartbeatIntervalMS: int(cfg.Leases.HeartbeatInterval.Milliseconds()),
+		LeaseSeconds:        int(cfg.Leases.Lease().Seconds()), StartTimeoutSeconds: int(cfg.Leases.StartTimeout.Seconds()),
+		MaxLongPollSeconds: int(cfg.Leases.MaxLongPoll.Seconds()), MaxResultPayloadBytes: cfg.Limits.PayloadBytes,
+		MaxLargeResultBytes: b.engine.MaxLargeResult(), MaxLogBytes: max(cfg.Limits.LogBytes, 0),
 		Namespaces:            shownNamespaces(w.Namespaces),
 		DefaultTimeoutSeconds: int(b.engine.DefaultTimeout().Seconds())}, nil
 }
@@ -198,11 +195,10 @@ func (b *Backend) UncordonWorker(ctx context.Context, act protocol.WorkerAct) (*
 func (b *Backend) fromWorker(w *task.Worker) protocol.WorkerInfo {
 	w, damage := w.Shown()
 	info := protocol.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
-		Namespaces: shownNamespaces(w.Namespaces), Handlers: w.Handlers,
-		Capabilities: w.Capabilities, Capacity: w.Capacity, ReportedLoad: w.Load, Host: w.Host, Version: w.Version,
-		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
-		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
-		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr(),
+		Namespaces: shownNamespaces(w.Namespaces), Handlers: w.Handlers, Capabilities: w.Capabilities, Capacity: w.Capacity,
+		ReportedLoad: w.Load, Host: w.Host, Version: w.Version, StartedAt: w.StartedAt.Time(),
+		LastHeartbeat: w.LastHeartbeat.Time(), HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures,
+		HealthError: w.ProbeError, Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr(),
 		Transport: w.Transport.Word(), Cordoned: w.Cordoned(), CordonedAt: w.CordonedAt.Ptr(), CordonedBy: w.CordonedBy,
 		CordonReason: w.CordonReason, DrainsItself: w.DrainsItself(), DrainedAt: w.DrainedAt.Ptr(), DrainedBy: w.DrainedBy,
 		DrainReason: w.DrainReason}
@@ -258,13 +254,11 @@ func (b *Backend) fromLease(l *engine.Lease) (protocol.Assignment, error) {
 		attempt++
 	}
 	a := protocol.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: b.engine.Token(s),
-		State:     tasker.StepState(s.State),
-		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name,
-		Handler: spec.Handler,
-		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context,
-		Checkpoint:    l.Checkpoint,
-		CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent,
-		TimeoutSeconds: int(s.Timeout / time.Second), LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
+		State: tasker.StepState(s.State), Namespace: l.Template.Namespace, TaskName: l.Template.Name,
+		Version: l.Template.Version, StepName: spec.Name, Handler: spec.Handler, Attempt: attempt,
+		MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context, Checkpoint: l.Checkpoint,
+		CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent, TimeoutSeconds: int(s.Timeout / time.Second),
+		LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
 	if l.ParentResults != nil {
 		a.ParentResults = make(map[string]json.RawMessage, len(l.ParentResults))
 		for name, result := range l.ParentResults {
@@ -352,9 +346,8 @@ func (b *Backend) Settle(ctx context.Context, req protocol.SettleRequest) ([]pro
 		// snooze.
 		snooze := time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))
 		results[i] = engine.Result{Step: lease.Step, Token: lease.Token, Worker: worker, At: lease.At,
-			Status: engine.ResultStatus(r.Status), Result: r.Result, Large: r.LargeResult,
-			Failure: toFailure(r.Error), Snooze: snooze,
-			Log: r.Log, LogBytes: r.LogBytes}
+			Status: engine.ResultStatus(r.Status), Result: r.Result, Large: r.LargeResult, Failure: toFailure(r.Error),
+			Snooze: snooze, Log: r.Log, LogBytes: r.LogBytes}
 	}
 	answers, err := b.engine.Settle(ctx, results)
 	if err != nil {

@@ -57,11 +57,10 @@ func (in *Intake) domain() *deadletter.Intake {
 		return nil
 	}
 	return &deadletter.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
-		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
-		IdempotencyKey: in.IdempotencyKey, OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
+		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority, IdempotencyKey: in.IdempotencyKey,
+		OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
 		Input: deadletter.IntakeInput(in.Input), MaxRetries: in.MaxRetries,
-		Timeout: time.Duration(in.TimeoutSeconds * float64(time.Second)), Tags: in.Tags,
-		WriteFailures: in.OnFailure.Write}
+		Timeout: time.Duration(in.TimeoutSeconds * float64(time.Second)), Tags: in.Tags, WriteFailures: in.OnFailure.Write}
 }
 
 // DeadLetterSources returns the configured sources with defaults.

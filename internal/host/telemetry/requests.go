@@ -57,9 +57,8 @@ var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Meth
 // WatchRequest implements web.Watcher. Serve the request with the returned context, which has its place in a trace;
 // traceparent is that place in W3C form for submitted tasks, "" outside a trace. Call done once at the end with the
 // route's pattern, "" for none. An invalid traceparent is ignored, as the standard requires.
-func (t *Telemetry) WatchRequest(r *http.Request) (
-	ctx context.Context, traceparent string, done func(pattern string, status int),
-) {
+func (t *Telemetry) WatchRequest(r *http.Request,
+) (ctx context.Context, traceparent string, done func(pattern string, status int)) {
 	began := time.Now()
 	t.requests.active.Add(context.Background(), 1)
 	ctx = propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))

@@ -46,7 +46,6 @@ func (t *Telemetry) addBreakers(c *engine.Commit) {
 		}
 		add(t.workers.opened, 1)
 		t.log.LogAttrs(context.Background(), slog.LevelWarn, "worker gets no steps for a while: its attempts keep failing",
-			slog.String("worker", b.Name),
-			slog.String("worker_id", b.Worker.String()))
+			slog.String("worker", b.Name), slog.String("worker_id", b.Worker.String()))
 	}
 }

@@ -74,12 +74,14 @@ func (u *Upkeep) pauses() Loop {
 
 // pauseReleases returns steps that pauses of templates parked.
 func (u *Upkeep) pauseReleases() Loop {
-	return Loop{Name: "pause_releases", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true, Polite: true, Once: batches(u.engine.ReleasePaused)}
+	return Loop{Name: "pause_releases", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true, Polite: true,
+		Once: batches(u.engine.ReleasePaused)}
 }
 
 // pauseEnds stores the automatic ends of pauses.
 func (u *Upkeep) pauseEnds() Loop {
-	return Loop{Name: "pause_ends", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true, Once: batches(u.engine.EndPauses)}
+	return Loop{Name: "pause_ends", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true,
+		Once: batches(u.engine.EndPauses)}
 }
 
 // outages lets polls take due probes of open outages, and counts uncounted failures, in every process.

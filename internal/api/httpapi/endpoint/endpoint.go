@@ -159,10 +159,8 @@ func AddStream[R, P any](a *API, e Endpoint, contentType, description string,
 
 func (e Endpoint) operation() huma.Operation {
 	return huma.Operation{
-		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary,
-		Tags: []string{tagOf(e.path)}, Description: describeNeeds(e.needs),
-		RejectUnknownQueryParameters: true,
-		Security:                     securityOf(e.needs),
+		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary, Tags: []string{tagOf(e.path)},
+		Description: describeNeeds(e.needs), RejectUnknownQueryParameters: true, Security: securityOf(e.needs),
 	}
 }
 

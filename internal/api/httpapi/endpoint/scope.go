@@ -34,9 +34,8 @@ func ReachNamespace(ctx context.Context, namespace, location string) error {
 
 // OutsideNamespaces is the refusal of ReachNamespace.
 func OutsideNamespaces(p *access.Principal, details ...tasker.Detail) error {
-	return &tasker.Error{Code: tasker.CodeForbidden,
-		Message: "the key " + p.Name + " is limited to other namespaces",
-		Hint:    "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
+	return &tasker.Error{Code: tasker.CodeForbidden, Message: "the key " + p.Name + " is limited to other namespaces",
+		Hint: "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
 }
 
 // NarrowNamespace limits the namespace of a filter to the key's reach. "" stays "" for an unlimited key, and becomes

@@ -42,8 +42,7 @@ func (f *family) pauses(ctx context.Context, filter *flow.PauseFilter, _ *endpoi
 	return page, err
 }
 
-func (f *family) pause(ctx context.Context, _ *endpoint.None,
-	body *flow.PauseRequest,
+func (f *family) pause(ctx context.Context, _ *endpoint.None, body *flow.PauseRequest,
 ) (endpoint.Answer[*flow.Pause], error) {
 	p, err := endpoint.Reaching(ctx, body.Namespace, f.backend.Pause, body)
 	return endpoint.Stored(err == nil && p.Created, "/v1/pauses", p), err
@@ -61,8 +60,7 @@ func (f *family) limits(ctx context.Context, filter *flow.LimitFilter, _ *endpoi
 	return page, err
 }
 
-func (f *family) setLimit(ctx context.Context, _ *endpoint.None,
-	body *flow.LimitRequest,
+func (f *family) setLimit(ctx context.Context, _ *endpoint.None, body *flow.LimitRequest,
 ) (endpoint.Answer[*flow.Limit], error) {
 	l, err := endpoint.Reaching(ctx, body.Namespace, f.backend.SetLimit, body)
 	return endpoint.Stored(err == nil && l.Created, "/v1/limits", l), err

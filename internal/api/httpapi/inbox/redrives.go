@@ -159,8 +159,7 @@ func require(ctx context.Context, what string, oneOf ...access.Permission) error
 
 // mayOperate checks the key's permission for an operation on many. A key that may operate may run failed steps of many
 // tasks again. A key that may give up letters may undo that.
-func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection,
-	edit *deadletters.Edit,
+func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection, edit *deadletters.Edit,
 ) error {
 	oneOf := func(p access.Permission) []access.Permission {
 		if of.Kind == deadletters.KindCase {

@@ -70,8 +70,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, post("/api/v1/workers/{id}/result", "result-of-queue-task", "Report the result of a task", work,
 		hot|conflicts), workers.Result)
 	endpoint.Add(api, post("/api/v1/workers/{id}/heartbeat", "heartbeat-of-queue-worker",
-		"Send a heartbeat and keep tasks",
-		work, hot|optional), workers.Heartbeat)
+		"Send a heartbeat and keep tasks", work, hot|optional), workers.Heartbeat)
 	endpoint.Add(api, post("/api/v1/workers/{id}/drain", "drain-queue-worker", "Drain a worker: assign it no more tasks",
 		leave, optional), workers.Drain)
 	endpoint.Add(api, get("/api/v1/workers", "list-fleet", "List workers with their health", read, 0), workers.Fleet)

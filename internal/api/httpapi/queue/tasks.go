@@ -30,8 +30,7 @@ type queueCancelQuery struct {
 
 // enqueueTask answers 201 for a new task, 200 for one with the same idempotency key. It is a batch of one, so locations
 // in errors are moved from the item to the body.
-func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None,
-	body *queueapi.EnqueueTask,
+func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None, body *queueapi.EnqueueTask,
 ) (endpoint.Answer[queueapi.QueueReceipt], error) {
 	var no endpoint.Answer[queueapi.QueueReceipt]
 	receipts, err := f.enqueue(ctx, []queueapi.EnqueueTask{*body})

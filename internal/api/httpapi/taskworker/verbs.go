@@ -37,9 +37,7 @@ type Verbs struct {
 func New(backend Backend, steps *stepworker.Verbs) *Verbs { return &Verbs{backend, steps} }
 
 // Register registers a worker. Task types are the protocol's handlers; faults have the caller's names.
-func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
-	body *QueueWorker,
-) (QueueRegistered, error) {
+func (v *Verbs) Register(ctx context.Context, _ *endpoint.None, body *QueueWorker) (QueueRegistered, error) {
 	reg := &protocol.WorkerRegistration{Name: body.Name, Namespaces: body.Namespaces, Handlers: body.TaskTypes,
 		Capabilities: body.Capabilities,
 		Capacity:     body.Capacity, Host: body.Host, Version: body.Version, HealthURL: body.HealthURL}
@@ -48,17 +46,14 @@ func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
 		return QueueRegistered{}, endpoint.Moved(err, "/handlers", "/task_types")
 	}
 	return QueueRegistered{WorkerID: r.WorkerID, PollIntervalMS: r.PollIntervalMS,
-		PollIntervalSeconds: float64(r.PollIntervalMS) / 1000,
-		HeartbeatIntervalMS: r.HeartbeatIntervalMS, VisibilityTimeoutSec: r.LeaseSeconds,
-		StartTimeoutSeconds: r.StartTimeoutSeconds,
-		MaxPayloadBytes:     r.MaxResultPayloadBytes}, nil
+		PollIntervalSeconds: float64(r.PollIntervalMS) / 1000, HeartbeatIntervalMS: r.HeartbeatIntervalMS,
+		VisibilityTimeoutSec: r.LeaseSeconds, StartTimeoutSeconds: r.StartTimeoutSeconds,
+		MaxPayloadBytes: r.MaxResultPayloadBytes}, nil
 }
 
 // Poll claims tasks, and waits for one with wait_ms. It refuses capabilities that differ from the registered ones: the
 // tasks would be those of the registration.
-func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
-	body *QueuePoll,
-) (QueuePolled, error) {
+func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path, body *QueuePoll) (QueuePolled, error) {
 	var no QueuePolled
 	if err := v.sameCapabilities(ctx, params.ID, body.capabilities()); err != nil {
 		return no, err
@@ -112,10 +107,8 @@ func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []stri
 // toQueueAssignment converts a leased step. A trace context that is not of the form of W3C gives no trace ID.
 func toQueueAssignment(a *protocol.Assignment) QueueAssignment {
 	out := QueueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler,
-		Namespace: a.Namespace, Parameters: a.Parameters,
-		ParentResults: a.ParentResults, LargeResults: a.LargeResults,
-		Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts,
-		PriorityLevel:  a.Priority,
+		Namespace: a.Namespace, Parameters: a.Parameters, ParentResults: a.ParentResults, LargeResults: a.LargeResults,
+		Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts, PriorityLevel: a.Priority,
 		TimeoutSeconds: a.TimeoutSeconds, VisibilityTimeoutUntil: a.LeaseExpiresAt, DeadlineAt: a.DeadlineAt,
 		TraceParent: a.TraceParent, CorrelationID: a.CorrelationID}
 	if a.State == tasker.StepInProgress {
@@ -137,8 +130,7 @@ func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UU
 
 // held returns the lease on a task that a worker within the key's limits holds, or in status the reason for none:
 // cancelled, or lost. With step and token there is no look-up; the engine checks both.
-func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
-	r *QueueLeaseRef,
+func (v *Verbs) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef,
 ) (ref protocol.LeaseRef, status string, err error) {
 	if r.StepUUID != nil && r.Token != "" {
 		return protocol.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, protocol.LeaseHeld, nil
@@ -168,8 +160,7 @@ func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref protocol.LeaseRef, sta
 		return ref, protocol.LeaseHeld, nil
 	case found > 1:
 		return ref, "", &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker holds several steps of the task",
-			Hint:    "say which",
-			Details: []tasker.Detail{{Location: "/step_uuid", Message: "is required"}}}
+			Hint: "say which", Details: []tasker.Detail{{Location: "/step_uuid", Message: "is required"}}}
 	case h.State == tasker.TaskCancelled:
 		return ref, protocol.LeaseCancelled, nil
 	}
@@ -217,8 +208,7 @@ func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path, body *Que
 		return QueueLease{TaskID: body.TaskID, Status: status}, nil
 	}
 	lease, err := v.backend.Progress(ctx, protocol.ProgressReport{WorkerID: params.ID, StepUUID: ref.StepUUID,
-		Token:           ref.Token,
-		ProgressPercent: body.ProgressPercent, StatusMessage: body.StatusMessage})
+		Token: ref.Token, ProgressPercent: body.ProgressPercent, StatusMessage: body.StatusMessage})
 	if err != nil {
 		return no, err
 	}

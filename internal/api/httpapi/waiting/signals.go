@@ -39,8 +39,7 @@ func (f *family) signals(ctx context.Context, filter *waits.SignalFilter, _ *end
 	return page, err
 }
 
-func (f *family) send(ctx context.Context, _ *endpoint.None,
-	body *waits.SignalRequest,
+func (f *family) send(ctx context.Context, _ *endpoint.None, body *waits.SignalRequest,
 ) (endpoint.Answer[*waits.Signal], error) {
 	s, err := endpoint.Reaching(ctx, body.Namespace, f.backend.SendSignal, body)
 	return endpoint.Stored(err == nil && s.Created, "/v1/signals", s), err

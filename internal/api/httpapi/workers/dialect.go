@@ -73,8 +73,7 @@ type resultForms struct {
 	taskBody[stepworker.ResultBody, taskworker.QueueResult]
 }
 
-func (f *family) start(
-	ctx context.Context, params *stepworker.Path, body *startForms,
+func (f *family) start(ctx context.Context, params *stepworker.Path, body *startForms,
 ) (eitherAnswer[stepworker.LeaseList, taskworker.QueueLease], error) {
 	if body.task != nil {
 		return either[stepworker.LeaseList, taskworker.QueueLease](f.tasks.Start(ctx, params, body.task))
@@ -82,8 +81,7 @@ func (f *family) start(
 	return either[stepworker.LeaseList, taskworker.QueueLease](f.steps.Start(ctx, params, &body.own))
 }
 
-func (f *family) progress(
-	ctx context.Context, params *stepworker.Path, body *progressForms,
+func (f *family) progress(ctx context.Context, params *stepworker.Path, body *progressForms,
 ) (eitherAnswer[protocol.LeaseAnswer, taskworker.QueueLease], error) {
 	if body.task != nil {
 		return either[protocol.LeaseAnswer, taskworker.QueueLease](f.tasks.Progress(ctx, params, body.task))
@@ -91,8 +89,7 @@ func (f *family) progress(
 	return either[protocol.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
 }
 
-func (f *family) result(
-	ctx context.Context, params *stepworker.Path, body *resultForms,
+func (f *family) result(ctx context.Context, params *stepworker.Path, body *resultForms,
 ) (eitherAnswer[endpoint.Results[protocol.SettleAnswer], taskworker.QueueSettled], error) {
 	if body.task != nil {
 		return either[endpoint.Results[protocol.SettleAnswer],
