@@ -107,19 +107,19 @@ type QueueDepth struct {
 type EventFilter struct {
 	// Tasks restricts the stream to at most 100 tasks. It begins with the present state of each, so that no change is
 	// missed between a read and the start of the stream.
-	Tasks []uuid.UUID
+	Tasks []uuid.UUID `query:"task_uuid"`
 	// UntilSettled ends the stream once all of the Tasks are settled.
 	UntilSettled bool
 
 	// Types, Namespaces and States each match any of their entries; different fields must all match.
-	Types         []EventType
-	Namespaces    []string
-	Name          string      // of the template, or the task type
-	States        []TaskState // new states of tasks; events of cases and of the inbox always pass
-	Tag           string
-	CorrelationID string
+	Types         []EventType `query:"type"`
+	Namespaces    []string    `query:"namespace"`
+	Name          string      `query:"name"`     // of the template, or the task type
+	States        []TaskState `query:"to_state"` // new states of tasks; events of cases and of the inbox always pass
+	Tag           string      `query:"tag"`
+	CorrelationID string      `query:"correlation_id"`
 	// Queue adds EventQueueStats: one at the start, then one after each change, at most once a second.
-	Queue bool
+	Queue bool `query:"queue"`
 	// LastEventID resumes the stream after an event. Where that is not possible (too many events since, another node,
 	// a restart), the stream begins with EventStreamGap.
 	LastEventID string

@@ -183,18 +183,18 @@ type TaskSchedule struct {
 
 // TaskFilter selects tasks, newest first. A zero field does not restrict.
 type TaskFilter struct {
-	States        []TaskState `json:"state,omitempty"`
-	Namespace     string      `json:"namespace,omitempty"`
-	Name          string      `json:"name,omitempty" doc:"Template name or task type."`
-	Version       string      `json:"version,omitempty"`
-	Tag           string      `json:"tag,omitempty"`
-	CorrelationID string      `json:"correlation_id,omitempty"`
-	Initiator     string      `json:"initiator,omitempty" doc:"Person or system that requests the task."`
-	Priority      Priority    `json:"priority,omitempty"`
-	CreatedAfter  *time.Time  `json:"created_after,omitempty" doc:"Inclusive."`
-	CreatedBefore *time.Time  `json:"created_before,omitempty" doc:"Exclusive."`
-	Limit         int         `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
-	Cursor        string      `json:"cursor,omitempty" doc:"next_cursor of the previous page."`
+	States        []TaskState `json:"state,omitempty" query:"state"`
+	Namespace     string      `json:"namespace,omitempty" query:"namespace"`
+	Name          string      `json:"name,omitempty" query:"name" doc:"Template name or task type."`
+	Version       string      `json:"version,omitempty" query:"version"`
+	Tag           string      `json:"tag,omitempty" query:"tag"`
+	CorrelationID string      `json:"correlation_id,omitempty" query:"correlation_id"`
+	Initiator     string      `json:"initiator,omitempty" query:"initiator" doc:"Person or system that requests the task."`
+	Priority      Priority    `json:"priority,omitempty" query:"priority"`
+	CreatedAfter  *time.Time  `json:"created_after,omitempty" query:"created_after" doc:"Inclusive."`
+	CreatedBefore *time.Time  `json:"created_before,omitempty" query:"created_before" doc:"Exclusive."`
+	Limit         int         `json:"limit,omitempty" query:"limit" doc:"Page size, 1 to 1000. Defaults to 50."`
+	Cursor        string      `json:"cursor,omitempty" query:"cursor" doc:"next_cursor of the previous page."`
 	// WithContext includes the contexts of the tasks. A page then ends early at the server's limit of bytes.
 	WithContext bool `json:"with_context,omitempty"`
 }

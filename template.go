@@ -155,10 +155,10 @@ type RetryPolicy struct {
 
 // TemplateFilter selects templates. A zero field does not restrict.
 type TemplateFilter struct {
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Limit     int    `json:"limit,omitempty" doc:"Page size, 1 to 1000. Defaults to 50."`
-	Cursor    string `json:"cursor,omitempty"`
+	Namespace string `json:"namespace,omitempty" query:"namespace_name"`
+	Name      string `json:"name,omitempty" query:"name"`
+	Limit     int    `json:"limit,omitempty" query:"limit" doc:"Page size, 1 to 1000. Defaults to 50."`
+	Cursor    string `json:"cursor,omitempty" query:"cursor"`
 }
 
 // TemplatePage is one page of templates, the one registered last first, without steps and YAML.

@@ -22,19 +22,11 @@ import (
 type server struct{ client *tasker.Client }
 
 func send[T any](ctx context.Context, s server, verb, method, path string, body any) (*T, error) {
-	return answer[T](ctx, s, tasker.Request{Verb: verb, Method: method, Path: path, Body: body})
+	return query.Ask[T](ctx, s, tasker.Request{Verb: verb, Method: method, Path: path, Body: body})
 }
 
 func fetch[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {
-	return answer[T](ctx, s, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)})
-}
-
-func answer[T any](ctx context.Context, s server, r tasker.Request) (*T, error) {
-	out := new(T)
-	if err := s.call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[T](ctx, s, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)})
 }
 
 type lists struct {
@@ -46,7 +38,7 @@ type lists struct {
 }
 
 func (s server) list(ctx context.Context, verb, path, namespace string) (out lists, err error) {
-	err = s.call(ctx, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path,
+	err = s.Call(ctx, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path,
 		Query: url.Values(inNamespace(namespace))}, &out)
 	return out, err
 }
@@ -56,12 +48,12 @@ func (s server) drop(ctx context.Context, verb, path string, q query.Values, act
 	q.Set("actor", act.Actor)
 	q.Set("reason", act.Reason)
 	q.Set("if_match", act.IfMatch)
-	return s.call(ctx, tasker.Request{Verb: verb, Method: http.MethodDelete, Path: path, Query: url.Values(q)}, nil)
+	return s.Call(ctx, tasker.Request{Verb: verb, Method: http.MethodDelete, Path: path, Query: url.Values(q)}, nil)
 }
 
-// call sends a request. It refuses a path segment that HTTP would resolve or drop, so that the request reaches no other
+// Call sends a request. It refuses a path segment that HTTP would resolve or drop, so that the request reaches no other
 // route.
-func (s server) call(ctx context.Context, r tasker.Request, out any) error {
+func (s server) Call(ctx context.Context, r tasker.Request, out any) error {
 	for _, segment := range strings.Split(r.Path, "/")[1:] {
 		if segment == "" || segment == "." || segment == ".." {
 			return tasker.Errorf(tasker.CodeNotFound, "nothing is named %q", segment)
@@ -249,10 +241,9 @@ func (s topicServer) Stats(ctx context.Context, namespace string) (*MessageStats
 	return fetch[MessageStats](ctx, s.server, "count messages", topicsPath+"/stats", inNamespace(namespace))
 }
 
-func (s topicServer) Topics(ctx context.Context, namespace string) (list []DeadTopic, err error) {
-	err = s.call(ctx, tasker.Request{Verb: "list topics", Method: http.MethodGet, Path: topicsPath + "/topics",
-		Query: url.Values(inNamespace(namespace))}, &list)
-	return list, err
+func (s topicServer) Topics(ctx context.Context, namespace string) ([]DeadTopic, error) {
+	return query.List[DeadTopic](ctx, s.server, tasker.Request{Verb: "list topics", Method: http.MethodGet,
+		Path: topicsPath + "/topics", Query: url.Values(inNamespace(namespace))})
 }
 
 func (s topicServer) Messages(ctx context.Context, f MessageFilter) (*MessagePage, error) {
@@ -272,7 +263,7 @@ func (s topicServer) Discard(ctx context.Context, name MessageName, act Act) (*M
 	q := query.Of(name)
 	q.Set("actor", act.Actor)
 	q.Set("reason", act.Reason)
-	return answer[MessageDone](ctx, s.server, tasker.Request{Verb: "discard message", Method: http.MethodDelete,
+	return query.Ask[MessageDone](ctx, s.server, tasker.Request{Verb: "discard message", Method: http.MethodDelete,
 		Path: named(topicsPath+"/messages", name.EventID), Query: url.Values(q)})
 }
 

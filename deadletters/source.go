@@ -1,6 +1,9 @@
 package deadletters
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Source is a place that letters come from.
 type Source struct {
@@ -184,9 +187,7 @@ func Preset(name string, o PresetOptions) []Policy {
 	for i := range list {
 		p := &list[i]
 		p.Namespace, p.Source, p.SetFrom = o.Namespace, o.Source, SetByPreset
-		if p.Source == "" {
-			p.Source = AllSources
-		}
+		p.Source = cmp.Or(p.Source, AllSources)
 		if p.Origin != "" && o.Topics != nil {
 			p.Origin = o.Topics(p.Origin)
 		}

@@ -3,8 +3,6 @@ package flow
 import (
 	"context"
 	"time"
-
-	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // LimitTarget is the handler or route of an operator's limit.
@@ -56,11 +54,11 @@ type Limit struct {
 
 // LimitFilter selects limits. Zero fields do not restrict.
 type LimitFilter struct {
-	Namespaces []string
-	Kind       Kind
-	Handler    string
-	Limit      int    // 0: 50
-	Cursor     string // NextCursor of the previous page
+	Namespaces []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	Kind       Kind     `query:"kind" enum:"route,handler"`
+	Handler    string   `query:"handler" maxLength:"255"`
+	Limit      int      `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor     string   `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // LimitPage is a page of limits.
@@ -81,10 +79,5 @@ func (s server) DeleteLimit(ctx context.Context, req DeleteLimitRequest) (*Limit
 
 // Limits implements Backend.
 func (s server) Limits(ctx context.Context, f LimitFilter) (*LimitPage, error) {
-	q := query.Values{"namespace": f.Namespaces}
-	q.Set("kind", string(f.Kind))
-	q.Set("handler", f.Handler)
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	return list[LimitPage](ctx, s, "list limits", "/v1/limits", q)
+	return list[LimitPage](ctx, s, "list limits", "/v1/limits", f)
 }

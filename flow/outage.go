@@ -54,10 +54,10 @@ type Probe struct {
 
 // OutageFilter selects outages. Zero fields do not restrict.
 type OutageFilter struct {
-	Namespaces []string
-	State      OutageState
-	Limit      int    // 0: 50
-	Cursor     string // NextCursor of the previous page
+	Namespaces []string    `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	State      OutageState `query:"state" enum:"open,closed" doc:"Defaults to both."`
+	Limit      int         `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor     string      `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // OutagePage is a page of outages.
@@ -85,20 +85,12 @@ type Outages interface {
 }
 
 func (s server) Outages(ctx context.Context, f OutageFilter) (*OutagePage, error) {
-	q := query.Values{"namespace": f.Namespaces}
-	q.Set("state", string(f.State))
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	return list[OutagePage](ctx, s, "list outages", "/v1/outages", q)
+	return list[OutagePage](ctx, s, "list outages", "/v1/outages", f)
 }
 
 func (s server) Outage(ctx context.Context, id uuid.UUID) (*Outage, error) {
-	out := new(Outage)
-	r := tasker.Request{Verb: "get outage", Method: http.MethodGet, Path: "/v1/outages/" + id.String()}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[Outage](ctx, s.client, tasker.Request{Verb: "get outage", Method: http.MethodGet,
+		Path: "/v1/outages/" + id.String()})
 }
 
 // CloseOutage implements Backend. A second call after a lost response gets CodeWrongState if the first was done.

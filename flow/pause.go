@@ -59,10 +59,10 @@ type Pause struct {
 
 // PauseFilter selects pauses. Zero fields do not restrict.
 type PauseFilter struct {
-	Namespaces []string
-	Kind       Kind
-	Limit      int    // 0: 50
-	Cursor     string // NextCursor of the previous page
+	Namespaces []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	Kind       Kind     `query:"kind" enum:"route,handler,template,namespace"`
+	Limit      int      `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor     string   `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // PausePage is a page of pauses.
@@ -106,22 +106,13 @@ func Of(c *tasker.Client) Backend {
 
 type server struct{ client *tasker.Client }
 
-func list[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {
-	out := new(T)
-	r := tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+func list[T any](ctx context.Context, s server, verb, path string, filter any) (*T, error) {
+	return query.Ask[T](ctx, s.client, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path,
+		Query: url.Values(query.Of(filter))})
 }
 
 func send[T any](ctx context.Context, s server, verb, path string, body any) (*T, error) {
-	out := new(T)
-	r := tasker.Request{Verb: verb, Method: http.MethodPost, Path: path, Body: body}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[T](ctx, s.client, tasker.Request{Verb: verb, Method: http.MethodPost, Path: path, Body: body})
 }
 
 func (s server) Pause(ctx context.Context, req PauseRequest) (*Pause, error) {
@@ -134,9 +125,5 @@ func (s server) ResumePaused(ctx context.Context, req ResumePausedRequest) (*Pau
 }
 
 func (s server) Pauses(ctx context.Context, f PauseFilter) (*PausePage, error) {
-	q := query.Values{"namespace": f.Namespaces}
-	q.Set("kind", string(f.Kind))
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	return list[PausePage](ctx, s, "list pauses", "/v1/pauses", q)
+	return list[PausePage](ctx, s, "list pauses", "/v1/pauses", f)
 }

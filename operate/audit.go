@@ -10,19 +10,19 @@ import (
 // AuditFilter selects acts. A zero field does not restrict, and all set fields must match. Read a long trail page by
 // page: newest first, and Below is the No of the last record of the previous page.
 type AuditFilter struct {
-	TaskUUID  uuid.UUID
-	CaseUUID  uuid.UUID
-	WorkerID  uuid.UUID
-	Namespace string
-	Template  string
-	Actor     string
+	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Task, including its steps and cases."`
+	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Case."`
+	WorkerID  uuid.UUID `query:"worker_id" doc:"Worker."`
+	Namespace string    `query:"namespace" maxLength:"255" doc:"Namespace of the task or template."`
+	Template  string    `query:"template" maxLength:"255" doc:"Name of the task (template or task type); includes registrations of the template."`
+	Actor     string    `query:"actor" maxLength:"255" doc:"Actor, as claimed."`
 	// KeyName and Actor differ: the key was checked, the actor is the request's claim.
-	KeyName string
-	Kind    string
-	After   time.Time
-	Before  time.Time
-	Limit   int   // defaults to 50
-	Below   int64 // continue below this AuditRecord.No
+	KeyName string    `query:"key_name" maxLength:"255" doc:"Name of the API key of the request."`
+	Kind    string    `query:"kind" maxLength:"64" pattern:"^[a-z_]*$" doc:"Kind of act, such as cancel or merge_groups."`
+	After   time.Time `query:"after" doc:"Done at or after this time."`
+	Before  time.Time `query:"before" doc:"Done before this time."`
+	Limit   int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the previous page."`
 }
 
 // AuditRecord is one act on a task, a step, a case, a worker or a template. The audit trail only grows: a record

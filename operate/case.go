@@ -153,25 +153,25 @@ type SnapshotStep struct {
 type CaseFilter struct {
 	// CaseUUIDs name the cases.
 	CaseUUIDs        []uuid.UUID           `json:"dlq_entry_uuids,omitempty" maxItems:"1000"`
-	ResolutionStatus tasker.CaseResolution `json:"resolution_status,omitempty" enum:"pending,manually_resolved,permanently_failed,cancelled"`
-	Reason           tasker.CaseReason     `json:"dlq_reason,omitempty"`
-	Namespace        string                `json:"namespace,omitempty" maxLength:"255"`
-	TaskName         string                `json:"task_name,omitempty" maxLength:"255" doc:"Template name or task type."`
-	CurrentState     tasker.TaskState      `json:"current_state,omitempty" doc:"Current state of the task."`
+	ResolutionStatus tasker.CaseResolution `json:"resolution_status,omitempty" query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled"`
+	Reason           tasker.CaseReason     `json:"dlq_reason,omitempty" query:"dlq_reason"`
+	Namespace        string                `json:"namespace,omitempty" query:"namespace" maxLength:"255"`
+	TaskName         string                `json:"task_name,omitempty" query:"task_name" maxLength:"255" doc:"Template name or task type."`
+	CurrentState     tasker.TaskState      `json:"current_state,omitempty" query:"current_state" doc:"Current state of the task."`
 	CaseFailureFilter
-	After  time.Time `json:"after,omitzero" doc:"Opened at or after this time."`
-	Before time.Time `json:"before,omitzero" doc:"Opened before this time."`
-	Limit  int       `json:"-"` // of a list: defaults to 50, the queue's to 100; at most the server's page limit
-	Offset int       `json:"-"`
+	After  time.Time `json:"after,omitzero" query:"after" doc:"Opened at or after this time."`
+	Before time.Time `json:"before,omitzero" query:"before" doc:"Opened before this time."`
+	Limit  int       `json:"-" query:"limit"` // of a list: defaults to 50, the queue's to 100; at most the server's page limit
+	Offset int       `json:"-" query:"offset"`
 }
 
 // CaseFailureFilter selects cases by the failure that stops the task. It searches step, handler and message among the
 // newest, or most urgent, 20,000 cases that pass the rest of the filter. CaseStats does not accept it.
 type CaseFailureFilter struct {
-	FailedStep   string `json:"failed_step,omitempty" maxLength:"255" doc:"Name of the step."`
-	Handler      string `json:"handler,omitempty" maxLength:"255" doc:"Handler of that step."`
-	Fingerprint  string `json:"error_pattern,omitempty" maxLength:"255" doc:"Fingerprint as lists show it."`
-	ErrorMessage string `json:"error_message,omitempty" maxLength:"255" doc:"A literal part of the error message."`
+	FailedStep   string `json:"failed_step,omitempty" query:"failed_step" maxLength:"255" doc:"Name of the step."`
+	Handler      string `json:"handler,omitempty" query:"handler" maxLength:"255" doc:"Handler of that step."`
+	Fingerprint  string `json:"error_pattern,omitempty" query:"error_pattern" maxLength:"255" doc:"Fingerprint as lists show it."`
+	ErrorMessage string `json:"error_message,omitempty" query:"error_message" maxLength:"255" doc:"A literal part of the error message."`
 }
 
 // OpenCaseRequest opens a case manually.
@@ -261,10 +261,10 @@ const (
 
 // StalenessFilter selects live tasks. A zero field does not restrict.
 type StalenessFilter struct {
-	Health    Health
-	Namespace string
-	TaskName  string
-	Limit     int // defaults to 100
+	Health    Health `query:"health_status" enum:"healthy,warning,stale"`
+	Namespace string `query:"namespace_name" maxLength:"255"`
+	TaskName  string `query:"task_name" maxLength:"255" doc:"Template name or task type."`
+	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 }
 
 // ThresholdSource is the origin of the time after which a task is stale.

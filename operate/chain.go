@@ -22,8 +22,8 @@ type ChainBackend interface {
 
 // AuditChainFilter selects a page of the chain.
 type AuditChainFilter struct {
-	Above int64 // continue above this AuditLink.Seq
-	Limit int   // 1 to 1,000; defaults to 50
+	Above int64 `query:"above" minimum:"0" doc:"Continue above this seq: the last one of the previous page."`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size. A page may have fewer links; only the end has none."`
 }
 
 // AuditChain is a page of the hash chain of the audit trail.

@@ -30,9 +30,9 @@ const (
 
 // ChildFilter selects child tasks of a step. Zero fields do not restrict.
 type ChildFilter struct {
-	State ChildState
-	From  int // lowest index
-	Limit int // the page; the server has a default and a limit
+	State ChildState `query:"state" enum:"running,done,error,given_up" doc:"Only children in this state."`
+	From  int        `query:"from" minimum:"0" maximum:"1000000" doc:"Lowest index of the page."`
+	Limit int        `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
 }
 
 // Child is a child task of a step.
@@ -53,10 +53,7 @@ type ChildPage struct {
 
 // StepChildren implements ChildBackend.
 func (s server) StepChildren(ctx context.Context, task, step uuid.UUID, f ChildFilter) (*ChildPage, error) {
-	q := query.Values{}
-	q.Set("state", string(f.State))
-	q.SetInt("from", f.From)
-	q.SetInt("limit", f.Limit)
-	return fetch[ChildPage](ctx, s.client, tasker.Request{Verb: "list children", Method: http.MethodGet,
-		Path: "/v1/tasks/" + task.String() + "/workflow_steps/" + step.String() + "/children", Query: url.Values(q)})
+	return query.Ask[ChildPage](ctx, s.client, tasker.Request{Verb: "list children", Method: http.MethodGet,
+		Path:  "/v1/tasks/" + task.String() + "/workflow_steps/" + step.String() + "/children",
+		Query: url.Values(query.Of(f))})
 }

@@ -44,19 +44,19 @@ type FailedTask struct {
 type FailedTaskFilter struct {
 	// ResolutionStatus defaults to pending: tasks now in error with an unresolved case. Another status selects tasks
 	// whose case was resolved that way.
-	ResolutionStatus tasker.CaseResolution
-	Reason           tasker.CaseReason
-	Fingerprint      string
+	ResolutionStatus tasker.CaseResolution `query:"resolution_status"`
+	Reason           tasker.CaseReason     `query:"failure_reason"`
+	Fingerprint      string                `query:"error_pattern"`
 	// FailedStep is the name of the step whose failure stops the task; ErrorMessage is a part of its message.
-	FailedStep   string
-	ErrorMessage string
-	Retryable    *bool
-	Namespace    string
-	TaskType     string
-	After        time.Time // failed at or after
-	Before       time.Time // failed before
-	Limit        int       // defaults to 50; at most the server's page limit
-	Cursor       string    // NextCursor of the previous page
+	FailedStep   string    `query:"failed_step"`
+	ErrorMessage string    `query:"error_message"`
+	Retryable    *bool     `query:"retryable"`
+	Namespace    string    `query:"namespace"`
+	TaskType     string    `query:"task_type"`
+	After        time.Time `query:"after"`  // failed at or after
+	Before       time.Time `query:"before"` // failed before
+	Limit        int       `query:"limit"`  // defaults to 50; at most the server's page limit
+	Cursor       string    `query:"cursor"` // NextCursor of the previous page
 }
 
 // FailedTaskPage is one page of failed tasks.

@@ -62,12 +62,8 @@ type Spread struct {
 func (s server) TemplateStats(ctx context.Context, f TemplateStatsFilter) (*TemplateStats, error) {
 	q := query.Values{}
 	q.SetInt("tasks", f.Tasks)
-	out := new(TemplateStats)
 	path := "/v1/templates/" + url.PathEscape(f.Namespace) + "/" + url.PathEscape(f.Name) + "/" +
 		url.PathEscape(f.Version) + "/stats"
-	c := tasker.Request{Verb: "get template stats", Method: http.MethodGet, Path: path, Query: url.Values(q)}
-	if err := s.client.Call(ctx, c, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[TemplateStats](ctx, s.client, tasker.Request{Verb: "get template stats", Method: http.MethodGet,
+		Path: path, Query: url.Values(q)})
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -59,9 +60,7 @@ func Dial(rawURL string, opts *Options) (*tasker.Client, error) {
 
 // withDefaults counts a negative duration or size as unset, because no request could succeed with it.
 func (o Options) withDefaults() Options {
-	if o.UserAgent == "" {
-		o.UserAgent = defaultUserAgent
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, defaultUserAgent)
 	if o.RequestTimeout <= 0 {
 		o.RequestTimeout = defaultRequestTimeout
 	}

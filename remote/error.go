@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -25,16 +26,12 @@ func problemError(resp *http.Response, body []byte) *tasker.Error {
 	if json.Unmarshal(body, &p) == nil {
 		e.Code, e.Hint, e.Details = p.Code, p.Hint, p.Errors
 		e.Message = p.Detail
-		if e.Message == "" {
-			e.Message = p.Title
-		}
+		e.Message = cmp.Or(e.Message, p.Title)
 	}
 	if e.Code == "" {
 		e.Code = codeOfStatus(resp.StatusCode)
 	}
-	if e.Message == "" {
-		e.Message = "the server answers " + resp.Status
-	}
+	e.Message = cmp.Or(e.Message, "the server answers "+resp.Status)
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		e.Message += " to " + resp.Header.Get("Location")
 		e.Hint = "redirects are not followed; use the address it names"

@@ -104,29 +104,11 @@ func (b *httpBackend) openEvents(ctx context.Context, c call, after string) (*ht
 }
 
 func eventQuery(f tasker.EventFilter) url.Values {
-	q := url.Values{}
-	for _, id := range f.Tasks {
-		q.Add("task_uuid", id.String())
-	}
-	for _, t := range f.Types {
-		q.Add("type", string(t))
-	}
-	for _, n := range f.Namespaces {
-		q.Add("namespace", n)
-	}
-	for _, s := range f.States {
-		q.Add("to_state", string(s))
-	}
-	query.Values(q).Set("name", f.Name)
-	query.Values(q).Set("tag", f.Tag)
-	query.Values(q).Set("correlation_id", f.CorrelationID)
+	q := query.Of(f)
 	if f.UntilSettled {
 		q.Set("until", "settled")
 	}
-	if f.Queue {
-		q.Set("queue", "true")
-	}
-	return q
+	return url.Values(q)
 }
 
 type eventReader struct {

@@ -8,19 +8,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 func stepsPath(task uuid.UUID) string { return "/v1/tasks/" + task.String() + "/workflow_steps" }
 
 // Steps asks for the results, which the server omits from lists by default.
 func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error) {
-	var steps []tasker.Step
-	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task),
-		query: url.Values{"include": {"results"}}}, &steps)
-	if err != nil {
-		return nil, err
-	}
-	return steps, nil
+	return query.List[tasker.Step](ctx, b, tasker.Request{Verb: "list steps", Method: http.MethodGet,
+		Path: stepsPath(task), Query: url.Values{"include": {"results"}}})
 }
 
 func (b *httpBackend) Step(ctx context.Context, task, step uuid.UUID) (*tasker.Step, error) {
@@ -29,13 +25,8 @@ func (b *httpBackend) Step(ctx context.Context, task, step uuid.UUID) (*tasker.S
 }
 
 func (b *httpBackend) StepLogs(ctx context.Context, task, step uuid.UUID) ([]tasker.AttemptLog, error) {
-	var logs []tasker.AttemptLog
-	err := b.do(ctx, call{verb: "list logs", method: http.MethodGet,
-		path: stepsPath(task) + "/" + step.String() + "/logs"}, &logs)
-	if err != nil {
-		return nil, err
-	}
-	return logs, nil
+	return query.List[tasker.AttemptLog](ctx, b, tasker.Request{Verb: "list logs", Method: http.MethodGet,
+		Path: stepsPath(task) + "/" + step.String() + "/logs"})
 }
 
 // ActOnStep is never retried: an act whose response was lost may have been done.

@@ -91,21 +91,7 @@ func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration
 }
 
 func (b *httpBackend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskPage, error) {
-	q := query.Values{}
-	for _, s := range f.States {
-		q.Add("state", string(s))
-	}
-	q.Set("namespace", f.Namespace)
-	q.Set("name", f.Name)
-	q.Set("version", f.Version)
-	q.Set("tag", f.Tag)
-	q.Set("correlation_id", f.CorrelationID)
-	q.Set("initiator", f.Initiator)
-	q.Set("priority", string(f.Priority))
-	q.SetOptional("created_after", f.CreatedAfter)
-	q.SetOptional("created_before", f.CreatedBefore)
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
+	q := query.Of(f)
 	if f.WithContext {
 		q.Set("include", "context")
 	}

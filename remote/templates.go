@@ -16,14 +16,8 @@ func (b *httpBackend) RegisterTemplate(ctx context.Context, src tasker.TemplateS
 }
 
 func (b *httpBackend) Templates(ctx context.Context, f tasker.TemplateFilter) (*tasker.TemplatePage, error) {
-	q := query.Values{}
-	q.Set("namespace_name", f.Namespace)
-	q.Set("name", f.Name)
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	return fetch[tasker.TemplatePage](ctx, b, call{
-		verb: "list templates", method: http.MethodGet, path: "/v1/templates", query: url.Values(q),
-	})
+	return fetch[tasker.TemplatePage](ctx, b, call{verb: "list templates", method: http.MethodGet, path: "/v1/templates",
+		query: url.Values(query.Of(f))})
 }
 
 func (b *httpBackend) Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error) {

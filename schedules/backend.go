@@ -88,13 +88,13 @@ type BackfillRequest struct {
 
 // Filter selects a page of schedules. Zero fields do not restrict.
 type Filter struct {
-	Namespace string
-	Limit     int    // 0 is 100
-	Cursor    string // of the previous page
+	Namespace string `query:"namespace" maxLength:"255"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
+	Cursor    string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
 }
 
 // FiringFilter selects a page of firings.
 type FiringFilter struct {
-	Limit  int // 0 is 100
-	Cursor string
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
+	Cursor string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
 }

@@ -1,6 +1,7 @@
 package schedules
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -13,28 +14,17 @@ import (
 type server struct{ client *tasker.Client }
 
 func send[T any](ctx context.Context, s server, verb, path string, body any) (*T, error) {
-	out := new(T)
-	r := tasker.Request{Verb: verb, Method: http.MethodPost, Path: path, Body: body}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[T](ctx, s.client, tasker.Request{Verb: verb, Method: http.MethodPost, Path: path, Body: body})
 }
 
 func fetch[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {
-	out := new(T)
-	r := tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[T](ctx, s.client, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path,
+		Query: url.Values(q)})
 }
 
 // pathOf refuses a name that HTTP would resolve or drop, so that the request reaches no other route.
 func pathOf(namespace, name string) (string, error) {
-	if namespace == "" {
-		namespace = "default"
-	}
+	namespace = cmp.Or(namespace, "default")
 	path := "/v1/schedules"
 	for _, segment := range []string{namespace, name} {
 		if segment == "" || segment == "." || segment == ".." {
@@ -60,11 +50,7 @@ func (s server) Save(ctx context.Context, req ScheduleRequest) (*SavedSchedule, 
 
 // Schedules implements Backend.
 func (s server) Schedules(ctx context.Context, f Filter) (*SchedulePage, error) {
-	q := query.Values{}
-	q.Set("namespace", f.Namespace)
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	return fetch[SchedulePage](ctx, s, "list schedules", "/v1/schedules", q)
+	return fetch[SchedulePage](ctx, s, "list schedules", "/v1/schedules", query.Of(f))
 }
 
 // Schedule implements Backend.
@@ -82,10 +68,7 @@ func (s server) Firings(ctx context.Context, namespace, name string, f FiringFil
 	if err != nil {
 		return nil, err
 	}
-	q := query.Values{}
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	return fetch[FiringHistory](ctx, s, "list firings", path+"/firings", q)
+	return fetch[FiringHistory](ctx, s, "list firings", path+"/firings", query.Of(f))
 }
 
 // Remove implements Backend. A DELETE has no body, so the act is in the query.

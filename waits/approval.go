@@ -26,14 +26,14 @@ type Approval struct {
 
 // ApprovalFilter selects approvals. Zero fields do not restrict.
 type ApprovalFilter struct {
-	Namespaces []string
-	Template   string
-	Step       string
-	TaskUUID   uuid.UUID
-	After      time.Time // it began to wait at that time or later
-	Before     time.Time // it began to wait before that time
-	Limit      int       // 0: 50
-	Cursor     string    // NextCursor of the previous page
+	Namespaces []string  `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	Template   string    `query:"template" maxLength:"255" doc:"Name of the template."`
+	Step       string    `query:"step" maxLength:"255" doc:"Name of the step."`
+	TaskUUID   uuid.UUID `query:"task_uuid" doc:"Task of the steps."`
+	After      time.Time `query:"after" doc:"Began to wait at or after this time."`
+	Before     time.Time `query:"before" doc:"Began to wait before this time."`
+	Limit      int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor     string    `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // ApprovalPage is a page of approvals.
@@ -44,20 +44,6 @@ type ApprovalPage struct {
 
 // Approvals implements Backend.
 func (s server) Approvals(ctx context.Context, f ApprovalFilter) (*ApprovalPage, error) {
-	q := query.Values{"namespace": f.Namespaces}
-	q.Set("template", f.Template)
-	q.Set("step", f.Step)
-	if f.TaskUUID != uuid.Nil {
-		q.Set("task_uuid", f.TaskUUID.String())
-	}
-	q.SetTime("after", f.After)
-	q.SetTime("before", f.Before)
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	out := &ApprovalPage{}
-	r := tasker.Request{Verb: "list approvals", Method: http.MethodGet, Path: "/v1/approvals", Query: url.Values(q)}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[ApprovalPage](ctx, s.client, tasker.Request{Verb: "list approvals", Method: http.MethodGet,
+		Path: "/v1/approvals", Query: url.Values(query.Of(f))})
 }

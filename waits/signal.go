@@ -36,14 +36,14 @@ type Signal struct {
 
 // SignalFilter selects stored signals. Zero fields do not restrict.
 type SignalFilter struct {
-	Namespaces   []string
-	Name         string
-	Key          string
-	After        time.Time // received at that time or later
-	Before       time.Time // received before that time
-	IncludeTaken bool      // also those that a step has taken
-	Limit        int       // 0: 50
-	Cursor       string    // NextCursor of the previous page
+	Namespaces   []string  `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	Name         string    `query:"name" maxLength:"255" doc:"Name of the signal."`
+	Key          string    `query:"key" maxLength:"255" doc:"Key of the signal."`
+	After        time.Time `query:"after" doc:"Received at or after this time."`
+	Before       time.Time `query:"before" doc:"Received before this time."`
+	IncludeTaken bool      `query:"include_taken" doc:"Also signals that a step has taken. By default only those that none has."`
+	Limit        int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor       string    `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // SignalPage is a page of signals.
@@ -80,31 +80,12 @@ type server struct{ client *tasker.Client }
 
 // SendSignal implements Backend.
 func (s server) SendSignal(ctx context.Context, req SignalRequest) (*Signal, error) {
-	out := &Signal{}
-	r := tasker.Request{Verb: "send a signal", Method: http.MethodPost, Path: "/v1/signals", Body: req}
-	err := s.client.Call(ctx, r, out)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[Signal](ctx, s.client, tasker.Request{Verb: "send a signal", Method: http.MethodPost,
+		Path: "/v1/signals", Body: req})
 }
 
 // Signals implements Backend.
 func (s server) Signals(ctx context.Context, f SignalFilter) (*SignalPage, error) {
-	q := query.Values{"namespace": f.Namespaces}
-	q.Set("name", f.Name)
-	q.Set("key", f.Key)
-	q.SetTime("after", f.After)
-	q.SetTime("before", f.Before)
-	if f.IncludeTaken {
-		q.Set("include_taken", "true")
-	}
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	out := &SignalPage{}
-	r := tasker.Request{Verb: "list signals", Method: http.MethodGet, Path: "/v1/signals", Query: url.Values(q)}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return query.Ask[SignalPage](ctx, s.client, tasker.Request{Verb: "list signals", Method: http.MethodGet,
+		Path: "/v1/signals", Query: url.Values(query.Of(f))})
 }

@@ -28,11 +28,7 @@ Decide with "tasker task approve-step" and "tasker task reject-step".`,
 					return usagef("--task %q is not the UUID of a task", id)
 				}
 			}
-			page, err := waits.Of(c).Approvals(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printApprovals(page)
+			return answered(s, s.printApprovals)(waits.Of(c).Approvals(ctx, filter))
 		}),
 	}
 	s.connectFlags(cmd)
@@ -47,20 +43,11 @@ Decide with "tasker task approve-step" and "tasker task reject-step".`,
 }
 
 func (s *session) printApprovals(page *waits.ApprovalPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Approvals) == 0 {
-		return s.printf("No step waits for an approval.\n")
-	}
-	t := s.newTable("TASK", "STEP", "TEMPLATE", "SINCE", "UNTIL", "APPROVAL")
+	t := s.newList("No step waits for an approval.", "TASK", "STEP", "TEMPLATE", "SINCE", "UNTIL", "APPROVAL")
 	t.dropFirst("SINCE", "TEMPLATE", "UNTIL")
 	for i := range page.Approvals {
 		a := &page.Approvals[i]
 		t.row(a.TaskUUID.String(), a.Step, qualified(a.Namespace, a.Template), stamp(&a.Since), stamp(a.Until), a.Approval)
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }

@@ -61,19 +61,16 @@ when what they are about is deleted.`,
 		"task": "task-uuid", "case": "case-uuid", "dlq-entry-uuid": "case-uuid", "template": "name", "below": "cursor",
 	})
 	f.BoolVar(&c.all, "all", false, "with --json: print all acts that match the filters, one per line")
-	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually,
-		tasker.Approve, tasker.Reject,
-		"open_case", "update_case", "reopen_case", "replay", "replay_step", "edit_context", "give_up_step",
-		"drain_worker", "resume_worker", "cordon_worker", "uncordon_worker", "pause", "resume", "open_outage", "close_outage",
-		"register_template", "use_key",
-		"sign_in", "sign_out_everywhere",
-		"detect_staleness", "archive_audit",
-		"discard_letter", "restore_letter",
-		"edit_letter", "change_group", "acknowledge_group", "resolve_group", "ignore_group", "reopen_group", "merge_groups",
-		"unmerge_group", "create_redrive", "start_redrive", "pause_redrive", "resume_redrive", "cancel_redrive",
-		"halt_redrive", "end_redrive", "add_source", "change_source", "pause_source", "resume_source", "remove_source",
-		"set_policy", "remove_policy", "policy_schedule", "policy_discard", "add_schedule", "change_schedule",
-		"pause_schedule", "resume_schedule", "run_schedule", "backfill_schedule", "remove_schedule")
+	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually, tasker.Approve,
+		tasker.Reject, "open_case", "update_case", "reopen_case", "replay", "replay_step", "edit_context", "give_up_step",
+		"drain_worker", "resume_worker", "cordon_worker", "uncordon_worker", "pause", "resume", "open_outage",
+		"close_outage", "register_template", "use_key", "sign_in", "sign_out_everywhere", "detect_staleness",
+		"archive_audit", "discard_letter", "restore_letter", "edit_letter", "change_group", "acknowledge_group",
+		"resolve_group", "ignore_group", "reopen_group", "merge_groups", "unmerge_group", "create_redrive", "start_redrive",
+		"pause_redrive", "resume_redrive", "cancel_redrive", "halt_redrive", "end_redrive", "add_source", "change_source",
+		"pause_source", "resume_source", "remove_source", "set_policy", "remove_policy", "policy_schedule",
+		"policy_discard", "add_schedule", "change_schedule", "pause_schedule", "resume_schedule", "run_schedule",
+		"backfill_schedule", "remove_schedule")
 	cmd.AddCommand(newAuditVerify(s), newAuditArchive(s))
 	return cmd
 }
@@ -122,18 +119,8 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	for i := range records {
 		r := &records[i]
 		t.damaged("act "+strconv.FormatInt(r.No, 10), r.Damage)
-		t.row(
-			strconv.FormatInt(r.No, 10),
-			stamp(&r.At),
-			r.Actor,
-			keyOf(r),
-			r.Kind,
-			taskOf(r),
-			subject(r),
-			r.Before,
-			r.After,
-			r.Reason,
-		)
+		t.row(strconv.FormatInt(r.No, 10), stamp(&r.At), r.Actor, keyOf(r), r.Kind, taskOf(r), subject(r), r.Before,
+			r.After, r.Reason)
 	}
 	if err := t.flush(); err != nil {
 		return err

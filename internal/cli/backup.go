@@ -31,11 +31,8 @@ PostgreSQL use pg_dump, or base backups with a WAL archive.`,
 		if tasker.ErrorCode(err) == tasker.CodeInvalid { // a usage error
 			return usageError{err}
 		}
-		if err != nil {
-			return err
-		}
-		if s.json {
-			return s.printJSON(copied)
+		if err != nil || s.json {
+			return s.jsonOf(copied, err)
 		}
 		return s.printf("%s is a copy of %s, %d bytes\n", copied.File, copied.Database, copied.Bytes)
 	}

@@ -181,8 +181,7 @@ func eventTypesOfMessages(ctx context.Context, c *tasker.Client, a asked) ([]can
 	return ofMessages(ctx, c, a, func(m *deadletters.DeadMessage) candidate { return candidate{m.EventType, ""} })
 }
 
-func ofMessages(
-	ctx context.Context, c *tasker.Client, a asked, of func(*deadletters.DeadMessage) candidate,
+func ofMessages(ctx context.Context, c *tasker.Client, a asked, of func(*deadletters.DeadMessage) candidate,
 ) ([]candidate, error) {
 	page, err := deadletters.TopicsOf(c).Messages(ctx, deadletters.MessageFilter{Namespace: a.namespace,
 		Limit: completionSize})

@@ -10,6 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
+// newConfig groups commands that read this process's files, environment and flags, not a server's.
+func newConfig(s *session) *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Check the configuration, print it, or print an example"}
+	cmd.AddCommand(newConfigCheck(s), newConfigExample(s), newConfigPrint(s))
+	return cmd
+}
+
 // newConfigCheck reports what `serve` would refuse before it opens anything.
 func newConfigCheck(s *session) *cobra.Command {
 	cmd := &cobra.Command{

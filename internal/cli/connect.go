@@ -48,8 +48,7 @@ func (s *session) connect() (*tasker.Client, error) {
 
 // onServer runs body with a client, which it closes, and a context that ends with the first interrupt. An invalid
 // URL fails before body runs.
-func (s *session) onServer(
-	body func(ctx context.Context, c *tasker.Client, args []string) error,
+func (s *session) onServer(body func(ctx context.Context, c *tasker.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, err := s.connect()
@@ -63,17 +62,39 @@ func (s *session) onServer(
 }
 
 // reading is onServer with a pager for output longer than the terminal.
-func (s *session) reading(
-	body func(ctx context.Context, c *tasker.Client, args []string) error,
+func (s *session) reading(body func(ctx context.Context, c *tasker.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return s.paged(s.onServer(body))
 }
 
-// A malformed UUID is a usage error.
-func taskArg(arg string) (uuid.UUID, error) {
-	id, err := uuid.Parse(arg)
-	if err != nil {
-		return uuid.Nil, usagef("%q is not a task's UUID", arg)
+// with is for commands about one object, which parse names by its ID.
+func with[ID any](parse func(arg string) (ID, error), body func(context.Context, *tasker.Client, ID) error,
+) func(context.Context, *tasker.Client, []string) error {
+	return func(ctx context.Context, c *tasker.Client, args []string) error {
+		id, err := parse(args[0])
+		if err != nil {
+			return err
+		}
+		return body(ctx, c, id)
 	}
-	return id, nil
+}
+
+var (
+	taskArg    = uuidArg("%q is not a task's UUID")
+	caseArg    = uuidArg("%q is not a case's UUID")
+	letterArg  = uuidArg("%q is not a letter's UUID")
+	redriveArg = uuidArg("%q is not a redrive's UUID")
+	replayArg  = uuidArg("%q is not a replay's UUID")
+	outageArg  = uuidArg("%q is not the UUID of an outage: see \"tasker outage list\"")
+)
+
+// uuidArg parses UUIDs. A malformed one is a usage error.
+func uuidArg(refusal string) func(arg string) (uuid.UUID, error) {
+	return func(arg string) (uuid.UUID, error) {
+		id, err := uuid.Parse(arg)
+		if err != nil {
+			return uuid.Nil, usagef(refusal, arg)
+		}
+		return id, nil
+	}
 }

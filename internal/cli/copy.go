@@ -126,14 +126,8 @@ func (c *copying) print(r *transfer.Report) error {
 		if !table.Same {
 			sum, verdict = table.SourceDigest+" / "+table.TargetDigest, "DIFFERS"
 		}
-		t.row(
-			table.Name,
-			strconv.FormatInt(table.Copied, 10),
-			strconv.FormatInt(table.SourceRows, 10),
-			strconv.FormatInt(table.TargetRows, 10),
-			sum,
-			verdict,
-		)
+		t.row(table.Name, strconv.FormatInt(table.Copied, 10), strconv.FormatInt(table.SourceRows, 10),
+			strconv.FormatInt(table.TargetRows, 10), sum, verdict)
 	}
 	if err := t.flush(); err != nil {
 		return err

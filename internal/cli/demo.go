@@ -120,8 +120,7 @@ func (s *session) withServer(ctx context.Context, cfg *config.Config, drivers dr
 	go func() {
 		defer stopBody()
 		ended <- app.Run(serving, cfg, app.Options{
-			Log: s.Err, Version: s.Version, Drivers: drivers,
-			Ready: func(n app.Node) error { ready <- n; return nil },
+			Log: s.Err, Version: s.Version, Drivers: drivers, Ready: func(n app.Node) error { ready <- n; return nil },
 		})
 	}()
 	select {
@@ -165,11 +164,8 @@ func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	}
 	// A lost or doubly settled task is a bug of the engine, not of the data.
 	if !sum.Sound() {
-		return fmt.Errorf(
-			"the engine broke its guarantees: %d tasks lost, %d steps settled twice",
-			sum.Lost,
-			sum.SettledTwice,
-		)
+		return fmt.Errorf("the engine broke its guarantees: %d tasks lost, %d steps settled twice", sum.Lost,
+			sum.SettledTwice)
 	}
 	if !c.stays() {
 		return nil

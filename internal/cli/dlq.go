@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -74,14 +73,6 @@ func (c *caseFlags) prepare(s *session) error {
 	var err error
 	c.filter.After, c.filter.Before, err = s.timeFlags(c.after, c.before)
 	return err
-}
-
-func caseArg(arg string) (uuid.UUID, error) {
-	id, err := uuid.Parse(arg)
-	if err != nil {
-		return uuid.Nil, usagef("%q is not a case's UUID", arg)
-	}
-	return id, nil
 }
 
 func minutes(m float64) string {

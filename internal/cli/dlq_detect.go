@@ -40,12 +40,8 @@ tasks and changes nothing.`,
 		}),
 	}
 	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "print what would be done and change nothing")
-	cmd.Flags().IntVar(
-		&req.BatchSize,
-		"batch-size",
-		0,
-		"maximum number of tasks to act on (default: the server's setting)",
-	)
+	cmd.Flags().IntVar(&req.BatchSize, "batch-size", 0,
+		"maximum number of tasks to act on (default: the server's setting)")
 	cmd.Flags().StringVar(&req.Actor, "actor", "", "name recorded with the act (default: the current user)")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
@@ -55,10 +51,7 @@ func (s *session) printDetections(found []operate.Detection) error {
 	if s.json {
 		return s.printList("detections", found)
 	}
-	if len(found) == 0 {
-		return s.printf("No task is stale.\n")
-	}
-	t := s.newTable("TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "ACTION")
+	t := s.newList("No task is stale.", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "ACTION")
 	t.dropFirst("THRESHOLD", "IN STATE")
 	for i := range found {
 		d := &found[i]

@@ -54,29 +54,15 @@ func (s *session) printCases(cases []operate.Case, f operate.CaseFilter) error {
 	if s.json {
 		return s.printList("cases", cases)
 	}
-	if len(cases) == 0 {
-		return s.printf("No cases.\n")
-	}
-	t := s.newTable("CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
+	t := s.newList("No cases.", "CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
 		"STATE THEN", "STATE", "STATUS", "OPENED", "ERROR")
 	t.dropFirst("TASK", "STATE THEN", "OCCURRENCES", "CAUSE", "STATE", "REASON", "OPENED", "STEP", "STATUS")
 	for i := range cases {
 		c := &cases[i]
 		t.damaged(c.CaseUUID.String(), c.Damage)
-		t.row(
-			c.CaseUUID.String(),
-			c.TaskUUID.String(),
-			qualified(c.Namespace, c.TaskName),
-			string(c.Reason),
-			string(c.Cause),
-			c.FailedStep,
-			strconv.Itoa(c.OccurrenceCount),
-			string(c.OriginalState),
-			string(c.CurrentState),
-			string(c.ResolutionStatus),
-			s.ago(c.OpenedAt),
-			headline(c.ErrorMessage),
-		)
+		t.row(c.CaseUUID.String(), c.TaskUUID.String(), qualified(c.Namespace, c.TaskName), string(c.Reason),
+			string(c.Cause), c.FailedStep, strconv.Itoa(c.OccurrenceCount), string(c.OriginalState), string(c.CurrentState),
+			string(c.ResolutionStatus), s.ago(c.OpenedAt), headline(c.ErrorMessage))
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -32,21 +33,14 @@ itself does not change.`,
 			req.Metadata, err = s.jsonFlag("--metadata", metadata)
 			return err
 		},
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.onServer(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			opened, err := operate.Of(c).OpenCase(ctx, id, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(opened)
+			if err != nil || s.json {
+				return s.jsonOf(opened, err)
 			}
 			return s.printf("✓ Case opened!\n  Case: %s\n  Task: %s\n  Status: %s\n  Reason: %s\n  Opened by: %s\n",
 				opened.CaseUUID.String(), opened.TaskUUID.String(), opened.ResolutionStatus, req.Reason, req.OpenedBy)
-		}),
+		})),
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act (required)")
 	actorFlag(cmd, &req.OpenedBy, "opened-by")

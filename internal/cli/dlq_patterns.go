@@ -22,11 +22,7 @@ func newDLQPatterns(s *session) *cobra.Command {
 last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 		Args: cobra.NoArgs,
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			report, err := operate.Of(c).FailureReport(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			return s.printFailures(report)
+			return answered(s, s.printFailures)(operate.Of(c).FailureReport(ctx, namespace))
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "", "filter by namespace")
@@ -34,9 +30,6 @@ last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 }
 
 func (s *session) printFailures(r *operate.FailureReport) error {
-	if s.json {
-		return s.printJSON(r)
-	}
 	if err := s.printf("Analysed %s: %d cases opened in %s, %d replayable\n", s.ago(r.AnalyzedAt), r.TotalCount,
 		brief(r.AnalyzedAt.Sub(r.Since)), r.Replayable); err != nil {
 		return err
@@ -60,16 +53,8 @@ func (s *session) printFailures(r *operate.FailureReport) error {
 		if p.New {
 			fresh = "yes"
 		}
-		t.row(
-			strconv.Itoa(p.Count),
-			strconv.Itoa(p.Replayable),
-			string(p.FailureReason),
-			p.Fingerprint,
-			p.Namespace,
-			s.ago(p.FirstAt),
-			s.ago(p.LastAt),
-			fresh,
-		)
+		t.row(strconv.Itoa(p.Count), strconv.Itoa(p.Replayable), string(p.FailureReason), p.Fingerprint, p.Namespace,
+			s.ago(p.FirstAt), s.ago(p.LastAt), fresh)
 	}
 	return t.flush()
 }

@@ -26,11 +26,7 @@ resolution.`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			queue, err := operate.Of(c).InvestigationQueue(ctx, flags.filter)
-			if err != nil {
-				return err
-			}
-			return s.printQueue(queue)
+			return answeredList(s, "cases", s.printQueue)(operate.Of(c).InvestigationQueue(ctx, flags.filter))
 		}),
 	}
 	flags.add(cmd)
@@ -42,13 +38,7 @@ resolution.`,
 // printQueue marks a case whose task runs again or is complete as RECOVERED: it only needs a resolution. ERROR is
 // the first line of the blocking failure.
 func (s *session) printQueue(queue []operate.QueuedCase) error {
-	if s.json {
-		return s.printList("cases", queue)
-	}
-	if len(queue) == 0 {
-		return s.printf("No pending cases.\n")
-	}
-	t := s.newTable("SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
+	t := s.newList("No pending cases.", "SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
 		"STATE", "OPEN FOR", "PRIORITY", "RECOVERED", "ERROR")
 	t.dropFirst("CASE", "OCCURRENCES", "CAUSE", "PRIORITY", "REASON", "STATE", "RECOVERED", "OPEN FOR", "STEP")
 	for i := range queue {
@@ -58,21 +48,10 @@ func (s *session) printQueue(queue []operate.QueuedCase) error {
 			recovered = "yes"
 		}
 		t.damaged(c.CaseUUID.String(), c.Damage)
-		t.row(
-			strconv.FormatFloat(c.PriorityScore, 'f', 1, 64),
-			c.TaskUUID.String(),
-			c.CaseUUID.String(),
-			qualified(c.Namespace, c.TaskName),
-			string(c.Reason),
-			string(c.Cause),
-			c.FailedStep,
-			strconv.Itoa(c.OccurrenceCount),
-			string(c.CurrentState),
-			span(c.MinutesInDLQ),
-			string(c.Priority),
-			recovered,
-			headline(c.ErrorMessage),
-		)
+		t.row(strconv.FormatFloat(c.PriorityScore, 'f', 1, 64), c.TaskUUID.String(), c.CaseUUID.String(),
+			qualified(c.Namespace, c.TaskName), string(c.Reason), string(c.Cause), c.FailedStep,
+			strconv.Itoa(c.OccurrenceCount), string(c.CurrentState), span(c.MinutesInDLQ), string(c.Priority), recovered,
+			headline(c.ErrorMessage))
 	}
 	return t.flush()
 }

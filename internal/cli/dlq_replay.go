@@ -55,12 +55,8 @@ again. The cases of tasks that complete are resolved. Ctrl-C leaves the redrive 
 		}),
 	}
 	f := cmd.Flags()
-	f.BoolVar(
-		&req.ResetRetryCount,
-		"reset-retry-count",
-		false,
-		"give the failed steps all their attempts again (default: the attempts left, at least one)",
-	)
+	f.BoolVar(&req.ResetRetryCount, "reset-retry-count", false,
+		"give the failed steps all their attempts again (default: the attempts left, at least one)")
 	f.StringVar(&priority, "priority", "", "new priority of the task and its open steps")
 	f.StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	actorFlag(cmd, &req.ReplayedBy, "replayed-by")
@@ -81,11 +77,8 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 		return err
 	}
 	r, err := operate.Of(c).ReplayTask(ctx, id, req)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return s.printJSON(r)
+	if err != nil || s.json {
+		return s.jsonOf(r, err)
 	}
 	f := s.newFields("  ")
 	f.add("Task", r.TaskID.String())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -20,20 +21,9 @@ func newDLQShow(s *session) *cobra.Command {
 		Short:   "Show the latest case of a task, its notes, and a snapshot of the task",
 		Example: `  tasker dlq show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
-			found, err := operate.Of(c).CaseOfTask(ctx, id)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(found)
-			}
-			return s.printCase(found)
-		}),
+		RunE: s.reading(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+			return answered(s, s.printCase)(operate.Of(c).CaseOfTask(ctx, id))
+		})),
 	}
 }
 
@@ -107,15 +97,8 @@ func (s *session) printSnapshot(raw json.RawMessage) error {
 	t.dropFirst("WORKER", "LAST FAILURE", "DEPENDS ON")
 	for i := range snap.Steps {
 		st := &snap.Steps[i]
-		t.row(
-			st.Name,
-			string(st.CurrentState),
-			fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts),
-			strings.Join(st.Dependencies, ", "),
-			st.Worker,
-			stamp(st.LastFailureAt),
-			describeFailure(st.LastError),
-		)
+		t.row(st.Name, string(st.CurrentState), fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts),
+			strings.Join(st.Dependencies, ", "), st.Worker, stamp(st.LastFailureAt), describeFailure(st.LastError))
 	}
 	return t.flush()
 }

@@ -31,11 +31,7 @@ in the queue, a wait for a time), or the max_duration of the whole task.`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.Health = operate.Health(health)
-			tasks, err := operate.Of(c).Staleness(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printStaleness(tasks)
+			return answeredList(s, "tasks", s.printStaleness)(operate.Of(c).Staleness(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -51,13 +47,7 @@ in the queue, a wait for a time), or the max_duration of the whole task.`,
 // printStaleness shows the counted share of the threshold as USED, which differs from the time in state while a
 // promise to a step holds.
 func (s *session) printStaleness(tasks []operate.StaleTask) error {
-	if s.json {
-		return s.printList("tasks", tasks)
-	}
-	if len(tasks) == 0 {
-		return s.printf("No tasks.\n")
-	}
-	t := s.newTable("HEALTH", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "BASIS", "USED", "PRIORITY")
+	t := s.newList("No tasks.", "HEALTH", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "BASIS", "USED", "PRIORITY")
 	t.dropFirst("PRIORITY", "BASIS", "THRESHOLD", "IN STATE")
 	for i := range tasks {
 		k := &tasks[i]

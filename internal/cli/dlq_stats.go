@@ -21,11 +21,7 @@ func newDLQStats(s *session) *cobra.Command {
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			stats, err := operate.Of(c).CaseStats(ctx, flags.filter)
-			if err != nil {
-				return err
-			}
-			return s.printCaseStats(stats)
+			return answeredList(s, "reasons", s.printCaseStats)(operate.Of(c).CaseStats(ctx, flags.filter))
 		}),
 	}
 	flags.add(cmd)
@@ -34,23 +30,8 @@ func newDLQStats(s *session) *cobra.Command {
 
 // RESOLVED AFTER is the mean time to resolution of resolved cases.
 func (s *session) printCaseStats(stats []operate.CaseStats) error {
-	if s.json {
-		return s.printList("reasons", stats)
-	}
-	if len(stats) == 0 {
-		return s.printf("No cases.\n")
-	}
-	t := s.newTable(
-		"REASON",
-		"TOTAL",
-		"PENDING",
-		"RESOLVED",
-		"FAILED",
-		"CANCELLED",
-		"OLDEST",
-		"NEWEST",
-		"RESOLVED AFTER",
-	)
+	t := s.newList("No cases.", "REASON", "TOTAL", "PENDING", "RESOLVED", "FAILED", "CANCELLED", "OLDEST", "NEWEST",
+		"RESOLVED AFTER")
 	for i := range stats {
 		st := &stats[i]
 		mean := ""
@@ -58,17 +39,9 @@ func (s *session) printCaseStats(stats []operate.CaseStats) error {
 		if st.AvgResolutionTimeMinutes != nil {
 			mean = minutes(*st.AvgResolutionTimeMinutes)
 		}
-		t.row(
-			string(st.Reason),
-			strconv.Itoa(st.TotalEntries),
-			strconv.Itoa(st.Pending),
-			strconv.Itoa(st.ManuallyResolved),
-			strconv.Itoa(st.PermanentFailures),
-			strconv.Itoa(st.Cancelled),
-			s.agoOf(st.OldestEntry),
-			s.agoOf(st.NewestEntry),
-			mean,
-		)
+		t.row(string(st.Reason), strconv.Itoa(st.TotalEntries), strconv.Itoa(st.Pending), strconv.Itoa(st.ManuallyResolved),
+			strconv.Itoa(st.PermanentFailures), strconv.Itoa(st.Cancelled), s.agoOf(st.OldestEntry), s.agoOf(st.NewestEntry),
+			mean)
 	}
 	return t.flush()
 }

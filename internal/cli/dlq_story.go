@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -31,16 +32,8 @@ func (s *session) printOccurrences(c *operate.Case) error {
 	t.dropFirst("CLASS", "CAUSE", "REASON")
 	for i := range c.Occurrences {
 		o := &c.Occurrences[i]
-		t.row(
-			strconv.Itoa(o.No),
-			stamp(&o.OccurredAt),
-			string(o.Reason),
-			string(o.Cause),
-			o.FailedStep,
-			string(o.Class),
-			o.ErrorMessage,
-			s.recovery(o.Recovery),
-		)
+		t.row(strconv.Itoa(o.No), stamp(&o.OccurredAt), string(o.Reason), string(o.Cause), o.FailedStep, string(o.Class),
+			o.ErrorMessage, s.recovery(o.Recovery))
 	}
 	if err := t.flush(); err != nil {
 		return err
@@ -62,9 +55,7 @@ func (s *session) printThread(notes []operate.CaseNote) error {
 	for i := range notes {
 		n := &notes[i]
 		author := n.Author
-		if author == "" {
-			author = "nobody"
-		}
+		author = cmp.Or(author, "nobody")
 		f := s.newFields("  ")
 		f.block(fmt.Sprintf("%s, %s", stamp(&n.At), clean(author)), n.Text)
 		if err := s.write([]byte("\n" + f.String())); err != nil {

@@ -64,11 +64,7 @@ lists tasks whose case has that resolution instead.`,
 			return flags.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			page, err := operate.Of(c).FailedTasks(ctx, flags.filter)
-			if err != nil {
-				return err
-			}
-			return s.printFailedTasks(page)
+			return answered(s, s.printFailedTasks)(operate.Of(c).FailedTasks(ctx, flags.filter))
 		}),
 	}
 	flags.add(cmd)
@@ -80,24 +76,10 @@ lists tasks whose case has that resolution instead.`,
 
 // ERROR is the value for --fingerprint; RETRIES counts attempts without the first, REPLAYS operators' replays.
 func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
 	if len(page.Tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}
-	t := s.newTable(
-		"TASK",
-		"NAME",
-		"REASON",
-		"CAUSE",
-		"ERROR",
-		"RETRYABLE",
-		"RETRIES",
-		"REPLAYS",
-		"PRIORITY",
-		"MOVED",
-	)
+	t := s.newTable("TASK", "NAME", "REASON", "CAUSE", "ERROR", "RETRYABLE", "RETRIES", "REPLAYS", "PRIORITY", "MOVED")
 	t.dropFirst("PRIORITY", "REPLAYS", "CAUSE", "RETRIES", "REASON", "RETRYABLE", "MOVED")
 	for i := range page.Tasks {
 		l := &page.Tasks[i]
@@ -106,18 +88,9 @@ func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 			retryable = "yes"
 		}
 		t.damaged(l.TaskID.String(), l.Damage)
-		t.row(
-			l.TaskID.String(),
-			qualified(l.Namespace, l.TaskType),
-			string(l.FailureReason),
-			string(l.Cause),
-			l.Fingerprint,
-			retryable,
-			strconv.Itoa(l.RetryCount),
-			strconv.Itoa(l.ReplayCount),
-			string(l.Priority),
-			s.ago(l.MovedToDLQAt),
-		)
+		t.row(l.TaskID.String(), qualified(l.Namespace, l.TaskType), string(l.FailureReason), string(l.Cause),
+			l.Fingerprint, retryable, strconv.Itoa(l.RetryCount), strconv.Itoa(l.ReplayCount), string(l.Priority),
+			s.ago(l.MovedToDLQAt))
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -100,23 +100,15 @@ func newDLQReopen(s *session) *cobra.Command {
 }
 
 // done is the title of the printed changes.
-func (s *session) updateCase(
-	ctx context.Context,
-	c *tasker.Client,
-	arg string,
-	update operate.CaseUpdate,
-	done string,
+func (s *session) updateCase(ctx context.Context, c *tasker.Client, arg string, update operate.CaseUpdate, done string,
 ) error {
 	id, err := caseArg(arg)
 	if err != nil {
 		return err
 	}
 	updated, err := operate.Of(c).UpdateCase(ctx, id, update)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return s.printJSON(updated)
+	if err != nil || s.json {
+		return s.jsonOf(updated, err)
 	}
 	f := s.newFields("  ")
 	f.add("Case", updated.CaseUUID.String())

@@ -11,13 +11,12 @@
 //   - a PreRunE that turns flags into a request. It fails with a usageError before anything is sent, so that a
 //     mistake exits with 2 even without a server;
 //   - a RunE that sends the request and prints the answer. s.onServer makes one of a function that takes a
-//     client;
-//   - a method printX, which begins with --json: the unchanged answer of the API. Its text is for people and may
-//     change.
+//     client, and answered prints the answer unchanged with --json;
+//   - a method printX, whose text is for people and may change.
 //
 // Shared parts: connect.go connects to the server, flags.go and input.go read flags and files, print.go writes
-// tables, fields and JSON, clean.go makes text harmless, exit.go selects the exit code, which exit_codes.go
-// explains to users. A group's file (task.go, dlq.go, letter.go) has the shared parts of its commands.
+// tables, fields and JSON, clean.go makes text harmless, exit.go selects the exit code, and explains
+// all codes to users. A group's file (task.go, dlq.go, letter.go) has the shared parts of its commands.
 //
 // Tests are sessions in testdata: command lines with their output, run against a real server.
 package cli

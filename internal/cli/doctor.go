@@ -96,11 +96,6 @@ func (s *session) printReport(r *doctor.Report) error {
 	for _, c := range r.Checks {
 		count[c.Status]++
 	}
-	return s.printf(
-		"\n%s: %d ok, %d warnings, %d failed\n",
-		r.Database,
-		count[doctor.OK],
-		count[doctor.Warn],
-		count[doctor.Fail],
-	)
+	return s.printf("\n%s: %d ok, %d warnings, %d failed\n", r.Database, count[doctor.OK], count[doctor.Warn],
+		count[doctor.Fail])
 }

@@ -32,7 +32,7 @@ func newExplain(s *session) *cobra.Command {
 func (s *session) explain(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 	why, first := c.ExplainTask(ctx, id)
 	if first == nil {
-		return s.printTaskExplanation(why)
+		return answered(s, s.printTaskExplanation)(why, nil)
 	}
 	letters := deadletters.Of(c)
 	for _, ask := range []func(context.Context, uuid.UUID) (*deadletters.StateExplanation, error){
@@ -43,7 +43,7 @@ func (s *session) explain(ctx context.Context, c *tasker.Client, id uuid.UUID) e
 		}
 		found, err := ask(ctx, id)
 		if err == nil {
-			return s.printExplanation(found)
+			return answered(s, s.printExplanation)(found, nil)
 		}
 		if tasker.ErrorCode(err) != tasker.CodeNotFound {
 			first = err
@@ -66,9 +66,6 @@ func elsewhere(err error) bool {
 }
 
 func (s *session) printExplanation(e *deadletters.StateExplanation) error {
-	if s.json {
-		return s.printJSON(e)
-	}
 	text := s.sentence("", e.Summary)
 	for _, why := range e.Why {
 		text += s.sentence("  ", why)

@@ -33,10 +33,17 @@ regression.`,
 	return cmd
 }
 
-func groupArgs(args ...string) error {
+func groupArg(arg string) (string, error) {
+	if len(arg) != 16 || strings.Trim(arg, "0123456789abcdef") != "" {
+		return "", usagef("%q is not the ID of a group: it has 16 hexadecimal digits in lower case", arg)
+	}
+	return arg, nil
+}
+
+func groupArgs(args []string) error {
 	for _, arg := range args {
-		if len(arg) != 16 || strings.Trim(arg, "0123456789abcdef") != "" {
-			return usagef("%q is not the ID of a group: it has 16 hexadecimal digits in lower case", arg)
+		if _, err := groupArg(arg); err != nil {
+			return err
 		}
 	}
 	return nil

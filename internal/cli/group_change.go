@@ -36,7 +36,7 @@ func (s *session) groupCommand(use, short, example string, change *deadletters.G
 		f.StringVar(&change.Note, "note", "", "note to add to the thread")
 	}
 	cmd.RunE = s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-		if err := groupArgs(args...); err != nil {
+		if err := groupArgs(args); err != nil {
 			return err
 		}
 		of.State = deadletters.GroupState(state)
@@ -73,13 +73,14 @@ func (s *session) changeGroups(ctx context.Context, b deadletters.GroupBackend, 
 		}
 		changed = append(changed, *g)
 	}
-	return s.printChangedGroups(changed)
+	return answeredList(s, "groups", s.printChangedGroups)(changed, nil)
+}
+
+func (s *session) changedGroup(g *deadletters.Group, err error) error {
+	return answeredList(s, "groups", s.printChangedGroups)(alone(g, err))
 }
 
 func (s *session) printChangedGroups(changed []deadletters.Group) error {
-	if s.json {
-		return s.printList("groups", changed)
-	}
 	for i := range changed {
 		g := &changed[i]
 		if err := s.printf("✓ Group %s: %s  %s\n", g.GroupID, groupState(g), headline(g.Title)); err != nil {

@@ -22,15 +22,11 @@ failures, and "group unmerge" takes one out again.`,
 		Example: `  tasker group merge 3f1c2d5e6f700042 8a4e3f1c2d5e6f70 --reason 'same outage'`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			if err := groupArgs(args...); err != nil {
+			if err := groupArgs(args); err != nil {
 				return err
 			}
-			g, err := deadletters.Of(c).MergeGroups(ctx, args[0],
-				deadletters.MergeRequest{Groups: args[1:], Act: signed(act)})
-			if err != nil {
-				return err
-			}
-			return s.printChangedGroups([]deadletters.Group{*g})
+			return s.changedGroup(deadletters.Of(c).MergeGroups(ctx, args[0],
+				deadletters.MergeRequest{Groups: args[1:], Act: signed(act)}))
 		}),
 	}
 	actFlags(cmd, &act)
@@ -68,17 +64,10 @@ rules; see "tasker rule".`,
 			}
 			return nil
 		},
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			if err := groupArgs(args...); err != nil {
-				return err
-			}
+		RunE: s.onServer(with(groupArg, func(ctx context.Context, c *tasker.Client, id string) error {
 			req.Act = signed(req.Act)
-			rule, err := deadletters.Of(c).SplitGroup(ctx, args[0], req)
-			if err != nil {
-				return err
-			}
-			return s.printRules([]deadletters.SavedRule{*rule})
-		}),
+			return answeredList(s, "rules", s.printRules)(alone(deadletters.Of(c).SplitGroup(ctx, id, req)))
+		})),
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.Name, "rule", "", "name of the rule that splits (default: one made of the group)")
@@ -105,16 +94,9 @@ func actOnGroup(s *session, cmd *cobra.Command,
 ) *cobra.Command {
 	var act deadletters.Act
 	cmd.Args = cobra.ExactArgs(1)
-	cmd.RunE = s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-		if err := groupArgs(args...); err != nil {
-			return err
-		}
-		g, err := do(deadletters.Of(c), ctx, args[0], signed(act))
-		if err != nil {
-			return err
-		}
-		return s.printChangedGroups([]deadletters.Group{*g})
-	})
+	cmd.RunE = s.onServer(with(groupArg, func(ctx context.Context, c *tasker.Client, id string) error {
+		return s.changedGroup(do(deadletters.Of(c), ctx, id, signed(act)))
+	}))
 	actFlags(cmd, &act)
 	return cmd
 }

@@ -19,19 +19,9 @@ func newGroupShow(s *session) *cobra.Command {
 		Short:   "Show a group, its thread and a recent letter",
 		Example: `  tasker group show 3f1c2d5e6f700042`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			if err := groupArgs(args...); err != nil {
-				return err
-			}
-			story, err := deadletters.Of(c).Group(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(story)
-			}
-			return s.printGroupStory(story)
-		}),
+		RunE: s.reading(with(groupArg, func(ctx context.Context, c *tasker.Client, id string) error {
+			return answered(s, s.printGroupStory)(deadletters.Of(c).Group(ctx, id))
+		})),
 	}
 }
 
@@ -121,11 +111,8 @@ func newGroupWhy(s *session) *cobra.Command {
 Failures with the same parts are in the same group.`,
 		Example: `  tasker group why 3f1c2d5e6f700042`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			if err := groupArgs(args...); err != nil {
-				return err
-			}
-			story, err := deadletters.Of(c).Group(ctx, args[0])
+		RunE: s.reading(with(groupArg, func(ctx context.Context, c *tasker.Client, id string) error {
+			story, err := deadletters.Of(c).Group(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -137,6 +124,6 @@ Failures with the same parts are in the same group.`,
 				t.row(p.Name, headline(p.Value), headline(p.From))
 			}
 			return t.flush()
-		}),
+		})),
 	}
 }

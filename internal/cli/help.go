@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,9 +27,7 @@ func (s *session) wrapHelp(root *cobra.Command) {
 
 func (s *session) helpOf(cmd *cobra.Command) string {
 	text := cmd.Long
-	if text == "" {
-		text = cmd.Short
-	}
+	text = cmp.Or(text, cmd.Short)
 	text = terminal.Reflow(strings.TrimSpace(text), s.helpWidth()) + "\n"
 	if cmd.Runnable() || cmd.HasSubCommands() {
 		text += "\n" + s.usageOf(cmd)

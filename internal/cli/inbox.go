@@ -32,11 +32,7 @@ HOURS shows the failures of the last 24 hours, hour by hour.`,
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.State, filter.OpenOnly = deadletters.GroupState(state), !all
-			page, err := deadletters.Of(c).Groups(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printGroups(page)
+			return answered(s, s.printGroups)(deadletters.Of(c).Groups(ctx, filter))
 		}),
 	}
 	s.connectFlags(cmd)
@@ -59,9 +55,6 @@ HOURS shows the failures of the last 24 hours, hour by hour.`,
 
 // OPEN counts letters and cases. WHERE is the handler or the source.
 func (s *session) printGroups(page *deadletters.GroupPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
 	if len(page.Groups) == 0 {
 		return s.printf("No groups.\n")
 	}

@@ -10,6 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
+// newKey: keys are listed and revoked in the server's configuration.
+func newKey(s *session) *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: "Generate API keys"}
+	cmd.AddCommand(newKeyGenerate(s))
+	return cmd
+}
+
 // newKeyGenerate needs no server: a key is valid once its hash is in the configuration. The secret exists only in
 // the output, so a lost key is replaced.
 func newKeyGenerate(s *session) *cobra.Command {
@@ -52,12 +59,8 @@ Only read, dead-letters:read and admin allow reading.`,
 			return s.printKey(secret, key)
 		},
 	}
-	cmd.Flags().StringSliceVar(
-		&permissions,
-		"permission",
-		[]string{"submit", "read"},
-		"permissions of the key: "+strings.Join(permissionWords(), ", "),
-	)
+	cmd.Flags().StringSliceVar(&permissions, "permission", []string{"submit", "read"},
+		"permissions of the key: "+strings.Join(permissionWords(), ", "))
 	cmd.Flags().StringSliceVar(&namespaces, "namespace", nil, "limit the key to this namespace; repeatable (default all)")
 	return cmd
 }
@@ -88,9 +91,6 @@ func (s *session) printKey(secret string, k access.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.printf(
-		"Key (shown only once): %s\n\nAdd this to the configuration of the server:\n\nkeys:\n  - %s\n",
-		secret,
-		line,
-	)
+	return s.printf("Key (shown only once): %s\n\nAdd this to the configuration of the server:\n\nkeys:\n  - %s\n",
+		secret, line)
 }

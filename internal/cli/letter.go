@@ -77,11 +77,3 @@ func (l *selectionFlags) prepare(s *session, cmd *cobra.Command) error {
 	l.selection.After, l.selection.Before, err = s.timeFlags(l.after, l.before)
 	return err
 }
-
-func letterArg(arg string) (uuid.UUID, error) {
-	id, err := uuid.Parse(arg)
-	if err != nil {
-		return uuid.Nil, usagef("%q is not a letter's UUID", arg)
-	}
-	return id, nil
-}

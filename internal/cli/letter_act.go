@@ -38,7 +38,7 @@ func (s *session) eachLetter(dryRun *bool,
 			}
 			page.Letters = append(page.Letters, *changed)
 		}
-		return s.printLetters(page)
+		return answered(s, s.printLetters)(page, nil)
 	})
 }
 

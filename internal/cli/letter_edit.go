@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -67,21 +68,10 @@ The original is kept, and --clear goes back to it.`,
 			}
 			return err
 		},
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := letterArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.onServer(with(letterArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			edit.Edit, edit.Act = flags.edit, signed(edit.Act)
-			letter, err := deadletters.Of(c).EditLetter(ctx, id, edit)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(letter)
-			}
-			return s.printLetter(letter)
-		}),
+			return answered(s, s.printLetter)(deadletters.Of(c).EditLetter(ctx, id, edit))
+		})),
 	}
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&edit.Clear, "clear", false, "send the original again")

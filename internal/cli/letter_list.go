@@ -27,11 +27,7 @@ func newLetterList(s *session) *cobra.Command {
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return flags.prepare(s, cmd) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.Selection = flags.selection
-			page, err := letterPage(ctx, c, filter)
-			if err != nil {
-				return err
-			}
-			return s.printLetters(page)
+			return answered(s, s.printLetters)(letterPage(ctx, c, filter))
 		}),
 	}
 	flags.add(cmd)
@@ -55,13 +51,8 @@ func letterPage(ctx context.Context, c *tasker.Client, f deadletters.LetterFilte
 
 // PURGED is when the letter is deleted, empty for an open one.
 func (s *session) printLetters(page *deadletters.LetterPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Letters) == 0 {
-		return s.printf("No letters.\n")
-	}
-	t := s.newTable("LETTER", "STATE", "SOURCE", "ORIGIN", "DIED", "TIMES", "REPLAYS", "PURGED", "GROUP", "ERROR")
+	t := s.newList("No letters.", "LETTER", "STATE", "SOURCE", "ORIGIN", "DIED", "TIMES", "REPLAYS", "PURGED",
+		"GROUP", "ERROR")
 	t.dropFirst("PURGED", "REPLAYS", "TIMES", "GROUP", "ORIGIN", "DIED")
 	for i := range page.Letters {
 		l := &page.Letters[i]
@@ -72,10 +63,7 @@ func (s *session) printLetters(page *deadletters.LetterPage) error {
 		t.row(l.LetterUUID.String(), letterState(l), qualified(l.Namespace, l.Source), l.Origin, s.ago(l.LastAt),
 			strconv.Itoa(l.Occurrences), strconv.Itoa(l.Replays), purged, l.GroupID, headline(failureLine(&l.Failure)))
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }
 
 // "parked" is a mark, not a state: only a redrive with --include-parked takes the letter.

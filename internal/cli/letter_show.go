@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -22,20 +23,9 @@ func newLetterShow(s *session) *cobra.Command {
 		Short:   "Show a dead letter, its content and how often it died",
 		Example: `  tasker letter show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := letterArg(args[0])
-			if err != nil {
-				return err
-			}
-			story, err := deadletters.Of(c).Letter(showing(ctx, show), id)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(story)
-			}
-			return s.printLetterStory(story)
-		}),
+		RunE: s.reading(with(letterArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+			return answered(s, s.printLetterStory)(deadletters.Of(c).Letter(showing(ctx, show), id))
+		})),
 	}
 	addShowSensitive(cmd, &show)
 	return cmd

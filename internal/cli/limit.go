@@ -70,11 +70,8 @@ func newLimitSet(s *session) *cobra.Command {
 			}
 			req.SetBy = actor(req.SetBy)
 			l, err := flow.Of(c).SetLimit(ctx, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(l)
+			if err != nil || s.json {
+				return s.jsonOf(l, err)
 			}
 			return s.printf("✓ The %s is limited to %s\n", limitText(l.LimitTarget), boundsText(l))
 		}),
@@ -120,11 +117,7 @@ func newLimitList(s *session) *cobra.Command {
 		Example: `  tasker limit list --namespace shop`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			page, err := flow.Of(c).Limits(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printLimits(page)
+			return answered(s, s.printLimits)(flow.Of(c).Limits(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -136,13 +129,7 @@ func newLimitList(s *session) *cobra.Command {
 }
 
 func (s *session) printLimits(page *flow.LimitPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Limits) == 0 {
-		return s.printf("No operator has set a limit.\n")
-	}
-	t := s.newTable("LIMITED", "TO", "RUNNING", "BY", "REASON")
+	t := s.newList("No operator has set a limit.", "LIMITED", "TO", "RUNNING", "BY", "REASON")
 	for i := range page.Limits {
 		l := &page.Limits[i]
 		running := "-"
@@ -152,10 +139,7 @@ func (s *session) printLimits(page *flow.LimitPage) error {
 		reason, _, _ := strings.Cut(l.Reason, "\n")
 		t.row(limitText(l.LimitTarget), boundsText(l), running, l.SetBy, reason)
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }
 
 // newLimitShow reads GET /v1/limits. --json prints a flow.Limit.
@@ -173,11 +157,8 @@ func newLimitShow(s *session) *cobra.Command {
 			}
 			t.Namespace = cmp.Or(t.Namespace, "default")
 			l, err := findLimit(ctx, c, t)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(l)
+			if err != nil || s.json {
+				return s.jsonOf(l, err)
 			}
 			text := fmt.Sprintf("The %s is limited to %s by %s, since %s", limitText(l.LimitTarget), boundsText(l), l.SetBy,
 				stamp(&l.SetAt))
@@ -233,11 +214,8 @@ func newLimitDelete(s *session) *cobra.Command {
 			}
 			req.DeletedBy = actor(req.DeletedBy)
 			l, err := flow.Of(c).DeleteLimit(ctx, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(l)
+			if err != nil || s.json {
+				return s.jsonOf(l, err)
 			}
 			return s.printf("✓ The %s has no limit any more; it was %s\n", limitText(l.LimitTarget), boundsText(l))
 		}),

@@ -36,11 +36,7 @@ func newOutageList(s *session) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.State = flow.OutageState(state)
-			page, err := flow.Of(c).Outages(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printOutages(page)
+			return answered(s, s.printOutages)(flow.Of(c).Outages(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -53,21 +49,12 @@ func newOutageList(s *session) *cobra.Command {
 }
 
 func (s *session) printOutages(page *flow.OutagePage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Outages) == 0 {
-		return s.printf("There is no outage.\n")
-	}
-	t := s.newTable("OUTAGE", "STATE", "ROUTE", "OPENED", "NEXT PROBE", "FINGERPRINT")
+	t := s.newList("There is no outage.", "OUTAGE", "STATE", "ROUTE", "OPENED", "NEXT PROBE", "FINGERPRINT")
 	for i := range page.Outages {
 		o := &page.Outages[i]
 		t.row(o.OutageUUID.String(), string(o.State), outageRoute(o), stamp(&o.OpenedAt), nextProbe(o), o.Title)
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }
 
 func nextProbe(o *flow.Outage) string {
@@ -95,29 +82,14 @@ func newOutageShow(s *session) *cobra.Command {
 		Short:   "Show an outage: what fails, since when, and when the next step is let through",
 		Example: `  tasker outage show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := outageID(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.reading(with(outageArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			o, err := flow.Of(c).Outage(ctx, id)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(o)
+			if err != nil || s.json {
+				return s.jsonOf(o, err)
 			}
 			return s.write([]byte(s.outageFields(o)))
-		}),
+		})),
 	}
-}
-
-func outageID(text string) (uuid.UUID, error) {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return id, usagef("%q is not the UUID of an outage: see \"tasker outage list\"", text)
-	}
-	return id, nil
 }
 
 func (s *session) outageFields(o *flow.Outage) string {
@@ -157,21 +129,14 @@ func newOutageClose(s *session) *cobra.Command {
 		Long: `Close an outage without waiting for a probe that succeeds. What waits is claimed in its
 order. If the cause is still there, a new outage opens after as many failures as before.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := outageID(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.onServer(with(outageArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			req.ClosedBy = actor(req.ClosedBy)
 			o, err := flow.Of(c).CloseOutage(ctx, id, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(o)
+			if err != nil || s.json {
+				return s.jsonOf(o, err)
 			}
 			return s.printf("✓ The outage of %s is closed; it was opened at %s\n", outageRoute(o), stamp(&o.OpenedAt))
-		}),
+		})),
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.ClosedBy, "actor", "", "name recorded with the act (default: the current user)")

@@ -101,11 +101,8 @@ from now, such as 30m.`,
 				req.Until = &at
 			}
 			p, err := flow.Of(c).Pause(ctx, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(p)
+			if err != nil || s.json {
+				return s.jsonOf(p, err)
 			}
 			end := "; resume it with \"tasker resume\""
 			if p.Until != nil {
@@ -144,11 +141,8 @@ func newResumeOf(s *session, k pauseKind) *cobra.Command {
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			req.Target, req.ResumedBy = k.target(args[0], capabilities), actor(req.ResumedBy)
 			p, err := flow.Of(c).ResumePaused(ctx, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(p)
+			if err != nil || s.json {
+				return s.jsonOf(p, err)
 			}
 			return s.printf("✓ The %s is resumed; it was paused at %s by %s\n", targetText(p.Target),
 				stamp(&p.PausedAt), p.PausedBy)
@@ -171,11 +165,7 @@ func newPauseList(s *session) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.Kind = flow.Kind(kind)
-			page, err := flow.Of(c).Pauses(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printPauses(page)
+			return answered(s, s.printPauses)(flow.Of(c).Pauses(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -188,13 +178,7 @@ func newPauseList(s *session) *cobra.Command {
 }
 
 func (s *session) printPauses(page *flow.PausePage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Pauses) == 0 {
-		return s.printf("Nothing is paused.\n")
-	}
-	t := s.newTable("PAUSED", "SINCE", "UNTIL", "BY", "REASON")
+	t := s.newList("Nothing is paused.", "PAUSED", "SINCE", "UNTIL", "BY", "REASON")
 	for i := range page.Pauses {
 		p := &page.Pauses[i]
 		until := "resumed"
@@ -204,10 +188,7 @@ func (s *session) printPauses(page *flow.PausePage) error {
 		reason, _, _ := strings.Cut(p.Reason, "\n")
 		t.row(targetText(p.Target), stamp(&p.PausedAt), until, p.PausedBy, reason)
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }
 
 func targetText(t flow.Target) string {

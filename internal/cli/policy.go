@@ -42,11 +42,7 @@ func newPolicySet(s *session) *cobra.Command {
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			req.Source, req.Strategy, req.Act = args[0], deadletters.Strategy(strategy), signed(req.Act)
 			req.BaseSeconds, req.CapSeconds, req.MaxAgeSeconds = base.Seconds(), limit.Seconds(), maxAge.Seconds()
-			saved, err := deadletters.Of(c).SavePolicy(ctx, req)
-			if err != nil {
-				return err
-			}
-			return s.printPolicies([]deadletters.Policy{*saved})
+			return answeredList(s, "policies", s.printPolicies)(alone(deadletters.Of(c).SavePolicy(ctx, req)))
 		}),
 	}
 	f := cmd.Flags()
@@ -104,7 +100,7 @@ func newPolicyPreset(s *session) *cobra.Command {
 				}
 				list[i] = *saved
 			}
-			return s.printPolicies(list)
+			return answeredList(s, "policies", s.printPolicies)(list, nil)
 		}),
 	}
 	f := cmd.Flags()
@@ -126,11 +122,7 @@ func newPolicyList(s *session) *cobra.Command {
 		Example: `  tasker policy list`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			list, err := deadletters.Of(c).Policies(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			return s.printPolicies(list)
+			return answeredList(s, "policies", s.printPolicies)(deadletters.Of(c).Policies(ctx, namespace))
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "", "filter by namespace")
@@ -150,15 +142,8 @@ func newPolicyRemove(s *session) *cobra.Command {
 		Example: `  tasker policy remove billing --origin orders`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			if err := deadletters.Of(c).DropPolicy(ctx, namespace, args[0], origin, signed(act)); err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(struct {
-					Removed bool `json:"removed"`
-				}{true})
-			}
-			return s.printf("✓ Policy of %s removed\n", qualified(namespace, args[0]))
+			err := deadletters.Of(c).DropPolicy(ctx, namespace, args[0], origin, signed(act))
+			return s.printRemoved(err, "✓ Policy of %s removed\n", qualified(namespace, args[0]))
 		}),
 	}
 	f := cmd.Flags()
@@ -170,19 +155,12 @@ func newPolicyRemove(s *session) *cobra.Command {
 
 // An empty ORIGIN is the policy for origins without their own.
 func (s *session) printPolicies(list []deadletters.Policy) error {
-	if s.json {
-		return s.printList("policies", list)
-	}
-	if len(list) == 0 {
-		return s.printf("No policies.\n")
-	}
-	t := s.newTable("SOURCE", "ORIGIN", "STRATEGY", "BASE", "CAP", "MULTIPLIER", "AT", "RETRIES", "MAX AGE")
+	t := s.newList("No policies.", "SOURCE", "ORIGIN", "STRATEGY", "BASE", "CAP", "MULTIPLIER", "AT", "RETRIES", "MAX AGE")
 	t.dropFirst("MULTIPLIER", "AT")
 	for i := range list {
 		p := &list[i]
-		t.row(qualified(p.Namespace, p.Source), p.Origin, string(p.Strategy), seconds(p.BaseSeconds),
-			seconds(p.CapSeconds), strconv.FormatFloat(p.Multiplier, 'g', -1, 64), p.TimeOfDay, strconv.Itoa(p.MaxRetries),
-			seconds(p.MaxAgeSeconds))
+		t.row(qualified(p.Namespace, p.Source), p.Origin, string(p.Strategy), seconds(p.BaseSeconds), seconds(p.CapSeconds),
+			strconv.FormatFloat(p.Multiplier, 'g', -1, 64), p.TimeOfDay, strconv.Itoa(p.MaxRetries), seconds(p.MaxAgeSeconds))
 	}
 	return t.flush()
 }

@@ -47,6 +47,55 @@ func (s *session) printList(name string, list any) error {
 	return s.printJSON(map[string]any{name: list})
 }
 
+// answered prints an answer of the server: unchanged with --json, else as text.
+func answered[T any](s *session, text func(T) error) func(T, error) error {
+	return func(answer T, err error) error {
+		if err != nil || s.json {
+			return s.jsonOf(answer, err)
+		}
+		return text(answer)
+	}
+}
+
+// answeredList is answered for a list, which --json prints under a name.
+func answeredList[T any](s *session, name string, text func([]T) error) func([]T, error) error {
+	return func(list []T, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case s.json:
+			return s.printList(name, list)
+		}
+		return text(list)
+	}
+}
+
+// alone makes a list of one answer.
+func alone[T any](answer *T, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []T{*answer}, nil
+}
+
+// jsonOf prints an answer as JSON, unless there is none.
+func (s *session) jsonOf(answer any, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.printJSON(answer)
+}
+
+// printRemoved ends the removal of an object, which has no answer.
+func (s *session) printRemoved(err error, format, name string) error {
+	if err != nil || s.json {
+		return s.jsonOf(struct {
+			Removed bool `json:"removed"`
+		}{true}, err)
+	}
+	return s.printf(format, name)
+}
+
 // printJSONLine writes a line of JSON, or a YAML document, for streams.
 func (s *session) printJSONLine(v any) error {
 	if s.output == "yaml" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -35,17 +36,9 @@ func newQueuePosition(s *session) *cobra.Command {
 estimate divides the position by the measured throughput of the queue; without a
 measurement there is no estimate.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
-			task, err := queueapi.Of(c).QueueTask(ctx, id, history)
-			if err != nil {
-				return err
-			}
-			return s.printQueueTask(task)
-		}),
+		RunE: s.reading(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+			return answered(s, s.printQueueTask)(queueapi.Of(c).QueueTask(ctx, id, history))
+		})),
 	}
 	cmd.Flags().BoolVar(&history, "history", false, "include earlier statuses")
 	return cmd
@@ -53,9 +46,6 @@ measurement there is no estimate.`,
 
 // printQueueTask shows the effective priority only if aging changed it.
 func (s *session) printQueueTask(t *queueapi.QueueTask) error {
-	if s.json {
-		return s.printJSON(t)
-	}
 	f := s.newFields("  ")
 	f.add("Task", t.TaskID.String())
 	f.add("Name", qualified(t.Namespace, t.TaskType))

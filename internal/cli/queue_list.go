@@ -78,10 +78,7 @@ func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) 
 	if c.s.json {
 		return c.s.printJSON(page)
 	}
-	if len(page.Tasks) == 0 {
-		return c.s.printf("No tasks.\n")
-	}
-	t := c.s.newTable("TASK", "NAME", "STATUS", "PRIORITY", "RETRIES", "INITIATOR", "CREATED")
+	t := c.s.newList("No tasks.", "TASK", "NAME", "STATUS", "PRIORITY", "RETRIES", "INITIATOR", "CREATED")
 	t.dropFirst("INITIATOR", "PRIORITY", "RETRIES")
 	for i := range page.Tasks {
 		task := &page.Tasks[i]
@@ -89,8 +86,5 @@ func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) 
 		t.row(task.TaskID.String(), qualified(task.Namespace, task.TaskType), string(task.Status), string(task.Priority),
 			fmt.Sprintf("%d/%d", task.RetryCount, task.MaxRetries), task.UserID, c.s.ago(task.CreatedAt))
 	}
-	if err := t.flush(); err != nil || page.NextCursor == "" {
-		return err
-	}
-	return c.s.printf("\nMore: --cursor %s\n", page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }

@@ -27,11 +27,7 @@ longest waits. The numbers of steps may be some seconds old.`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.Show = queueapi.RouteShow(show)
-			page, err := queueapi.Of(c).Routes(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printRoutes(page)
+			return answered(s, s.printRoutes)(queueapi.Of(c).Routes(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -45,9 +41,6 @@ longest waits. The numbers of steps may be some seconds old.`,
 
 // printRoutes adds why the queue of a route does not move.
 func (s *session) printRoutes(page *queueapi.RoutePage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
 	if len(page.Routes) == 0 {
 		return s.printf("No routes.\n")
 	}

@@ -24,11 +24,7 @@ func newQueueStats(s *session) *cobra.Command {
 		Example: `  tasker queue stats --namespace shop`,
 		Args:    cobra.NoArgs,
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			stats, err := queueapi.Of(c).QueueStats(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printQueueStats(stats)
+			return answered(s, s.printQueueStats)(queueapi.Of(c).QueueStats(ctx, filter))
 		}),
 	}
 	cmd.Flags().StringSliceVar(&filter.Namespaces, "namespace", nil, "filter by namespace; repeatable")
@@ -37,19 +33,11 @@ func newQueueStats(s *session) *cobra.Command {
 
 // printQueueStats marks numbers of a capped or sampled queue as inexact.
 func (s *session) printQueueStats(q *queueapi.QueueStats) error {
-	if s.json {
-		return s.printJSON(q)
-	}
 	t := s.newTable("PRIORITY", "WAITING", "OLDEST", "ASSIGNED", "EXECUTING")
 	for _, name := range byLevel(q.Queues) {
 		of := q.Queues[name]
-		t.row(
-			name,
-			strconv.Itoa(of.Depth),
-			ageText(of.OldestAgeSeconds),
-			strconv.Itoa(of.Assigned),
-			strconv.Itoa(of.Executing),
-		)
+		t.row(name, strconv.Itoa(of.Depth), ageText(of.OldestAgeSeconds), strconv.Itoa(of.Assigned),
+			strconv.Itoa(of.Executing))
 	}
 	if err := t.flush(); err != nil {
 		return err
@@ -67,12 +55,8 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	if q.Queue.OldestAgeSeconds != nil {
 		f.add(
 			"Age",
-			fmt.Sprintf(
-				"%s max, %s median, %s p95",
-				ageText(q.Queue.OldestAgeSeconds),
-				ageText(q.Queue.P50AgeSeconds),
-				ageText(q.Queue.P95AgeSeconds),
-			),
+			fmt.Sprintf("%s max, %s median, %s p95", ageText(q.Queue.OldestAgeSeconds), ageText(q.Queue.P50AgeSeconds),
+				ageText(q.Queue.P95AgeSeconds)),
 		)
 	}
 	if q.Aging.ThresholdSeconds != nil {
@@ -80,11 +64,8 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	}
 	f.add("Workers", workersText(q.Workers))
 	f.add("Last minute", throughputText(q.Throughput))
-	recovered := fmt.Sprintf(
-		"%d assignments timed out, %d leases expired",
-		q.Recovery.AssignmentTimeouts,
-		q.Recovery.VisibilityTimeouts,
-	)
+	recovered := fmt.Sprintf("%d assignments timed out, %d leases expired", q.Recovery.AssignmentTimeouts,
+		q.Recovery.VisibilityTimeouts)
 	// nil: this server does not probe workers.
 	if n := q.Recovery.HealthProbeFailures; n != nil {
 		recovered += fmt.Sprintf(", %d health probes failed", *n)
@@ -126,12 +107,8 @@ func workersText(w queueapi.QueueWorkers) string {
 }
 
 func throughputText(t queueapi.QueueThroughput) string {
-	text := fmt.Sprintf(
-		"%d claimed, %d completed, %d failed permanently",
-		t.HandedOutLastMinute,
-		t.CompletedLastMinute,
-		t.FailedLastMinute,
-	)
+	text := fmt.Sprintf("%d claimed, %d completed, %d failed permanently", t.HandedOutLastMinute, t.CompletedLastMinute,
+		t.FailedLastMinute)
 	if t.AvgTaskDurationSeconds != nil {
 		text += fmt.Sprintf(", %.3gs per attempt", *t.AvgTaskDurationSeconds)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -126,18 +125,7 @@ func (r *redriveFlags) prepare(s *session, cmd *cobra.Command) error {
 	return nil
 }
 
-func redriveArg(arg string) (uuid.UUID, error) {
-	id, err := uuid.Parse(arg)
-	if err != nil {
-		return uuid.Nil, usagef("%q is not a redrive's UUID", arg)
-	}
-	return id, nil
-}
-
 func (s *session) printRedrive(r *deadletters.Redrive) error {
-	if s.json {
-		return s.printJSON(r)
-	}
 	f := s.newFields("  ")
 	f.add("Redrive", r.RedriveUUID.String())
 	f.add("Operation", string(r.Operation))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -23,18 +24,10 @@ func newRedriveReport(s *session) *cobra.Command {
 		Example: `  tasker redrive report REDRIVE_UUID --state failed
   tasker redrive report REDRIVE_UUID --limit 1000 --json`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := redriveArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.onServer(with(redriveArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			filter.State = deadletters.ItemState(state)
-			page, err := deadletters.Of(c).RedriveItems(ctx, id, filter)
-			if err != nil {
-				return err
-			}
-			return s.printItems(page)
-		}),
+			return answered(s, s.printItems)(deadletters.Of(c).RedriveItems(ctx, id, filter))
+		})),
 	}
 	f := cmd.Flags()
 	f.StringVar(&state, "state", "",
@@ -49,13 +42,7 @@ func newRedriveReport(s *session) *cobra.Command {
 // "uncertain" marks an item with an unanswered try: a sent one may have arrived twice under its number, a failed
 // one once.
 func (s *session) printItems(page *deadletters.ItemPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Items) == 0 {
-		return s.printf("No items.\n")
-	}
-	t := s.newTable("NO", "KIND", "ID", "RESULT", "WAVE", "AT", "GROUP", "MESSAGE")
+	t := s.newList("No items.", "NO", "KIND", "ID", "RESULT", "WAVE", "AT", "GROUP", "MESSAGE")
 	t.dropFirst("WAVE", "AT", "GROUP", "KIND")
 	for i := range page.Items {
 		item := &page.Items[i]
@@ -66,10 +53,7 @@ func (s *session) printItems(page *deadletters.ItemPage) error {
 		t.row(strconv.Itoa(item.No), string(item.Kind), item.ID.String(), result, strconv.Itoa(item.Wave),
 			stamp(&item.At), item.GroupID, headline(item.Message))
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }
 
 // newRedriveList reads GET /v1/redrives: what was sent back, when and by whom. --json prints a
@@ -88,11 +72,7 @@ func newRedriveList(s *session) *cobra.Command {
 			for _, state := range states {
 				filter.States = append(filter.States, deadletters.RedriveState(state))
 			}
-			page, err := deadletters.Of(c).Redrives(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printRedrives(page)
+			return answered(s, s.printRedrives)(deadletters.Of(c).Redrives(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -107,21 +87,12 @@ func newRedriveList(s *session) *cobra.Command {
 
 // printRedrives omits counts of results, which need a request per redrive.
 func (s *session) printRedrives(page *deadletters.RedrivePage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Redrives) == 0 {
-		return s.printf("No redrives.\n")
-	}
-	t := s.newTable("REDRIVE", "OPERATION", "STATE", "ITEMS", "WAVE", "CREATED", "ACTOR", "REASON")
+	t := s.newList("No redrives.", "REDRIVE", "OPERATION", "STATE", "ITEMS", "WAVE", "CREATED", "ACTOR", "REASON")
 	t.dropFirst("WAVE", "ACTOR", "OPERATION")
 	for i := range page.Redrives {
 		r := &page.Redrives[i]
 		t.row(r.RedriveUUID.String(), string(r.Operation), string(r.State), strconv.Itoa(r.Total), strconv.Itoa(r.Wave),
 			s.ago(r.CreatedAt), byWhom(r.Actor, r.KeyName), headline(r.Reason))
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }

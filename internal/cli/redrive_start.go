@@ -52,7 +52,7 @@ opens discarded letters again.`,
 			if watch {
 				return s.watchRedrive(ctx, c, redrive.RedriveUUID)
 			}
-			return s.printRedrive(redrive)
+			return answered(s, s.printRedrive)(redrive, nil)
 		}),
 	}
 	flags.add(cmd)
@@ -103,17 +103,9 @@ func newRedriveAct(s *session, action deadletters.RedriveAction, short string) *
 		Short:   short,
 		Example: "  tasker redrive " + string(action) + " 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70",
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := redriveArg(args[0])
-			if err != nil {
-				return err
-			}
-			redrive, err := actOnRedrive(ctx, c, id, action, act)
-			if err != nil {
-				return err
-			}
-			return s.printRedrive(redrive)
-		}),
+		RunE: s.onServer(with(redriveArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+			return answered(s, s.printRedrive)(actOnRedrive(ctx, c, id, action, act))
+		})),
 	}
 	actFlags(cmd, &act)
 	return cmd

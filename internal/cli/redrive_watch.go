@@ -26,13 +26,9 @@ terminal the progress is one line that changes; otherwise each change of state o
 is a line. The exit code is 0 when the redrive is done, and 1 when it is not.`,
 		Example: `  tasker redrive watch 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := redriveArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.onServer(with(redriveArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			return s.watchRedrive(ctx, c, id)
-		}),
+		})),
 	}
 }
 
@@ -78,7 +74,7 @@ func (s *session) followRedrive(ctx context.Context, c *tasker.Client, id uuid.U
 
 // endWatch fails with code 1 in any state except done.
 func (s *session) endWatch(r *deadletters.Redrive) error {
-	if err := s.printRedrive(r); err != nil {
+	if err := answered(s, s.printRedrive)(r, nil); err != nil {
 		return err
 	}
 	if r.State != deadletters.RedriveDone {

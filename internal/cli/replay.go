@@ -140,11 +140,7 @@ func newReplayStart(s *session) *cobra.Command {
 			if dryRun {
 				return s.planReplay(ctx, c, flags.req)
 			}
-			r, err := deadletters.Of(c).CreateReplay(ctx, flags.req)
-			if err != nil {
-				return err
-			}
-			return s.printReplay(r)
+			return answered(s, s.printReplay)(deadletters.Of(c).CreateReplay(ctx, flags.req))
 		}),
 	}
 	flags.add(cmd)
@@ -162,13 +158,9 @@ func newReplayAct(s *session, action deadletters.RedriveAction, short string) *c
 		Short:   short,
 		Example: "  tasker replay " + string(action) + " 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70",
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := replayArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.onServer(with(replayArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			return s.actOnReplay(ctx, c, id, action, act)
-		}),
+		})),
 	}
 	actFlags(cmd, &act)
 	return cmd
@@ -177,11 +169,8 @@ func newReplayAct(s *session, action deadletters.RedriveAction, short string) *c
 func (s *session) actOnReplay(ctx context.Context, c *tasker.Client, id uuid.UUID, action deadletters.RedriveAction,
 	act deadletters.Act,
 ) error {
-	r, err := deadletters.Of(c).ActOnReplay(ctx, id, deadletters.RedriveAct{Action: action, Act: signed(act)})
-	if err != nil {
-		return err
-	}
-	return s.printReplay(r)
+	return answered(s, s.printReplay)(deadletters.Of(c).ActOnReplay(ctx, id,
+		deadletters.RedriveAct{Action: action, Act: signed(act)}))
 }
 
 func newReplayShow(s *session) *cobra.Command {
@@ -190,26 +179,10 @@ func newReplayShow(s *session) *cobra.Command {
 		Short:   "Show a replay and its progress",
 		Example: `  tasker replay show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := replayArg(args[0])
-			if err != nil {
-				return err
-			}
-			r, err := deadletters.Of(c).Replay(ctx, id)
-			if err != nil {
-				return err
-			}
-			return s.printReplay(r)
-		}),
+		RunE: s.reading(with(replayArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+			return answered(s, s.printReplay)(deadletters.Of(c).Replay(ctx, id))
+		})),
 	}
-}
-
-func replayArg(arg string) (uuid.UUID, error) {
-	id, err := uuid.Parse(arg)
-	if err != nil {
-		return uuid.Nil, usagef("%q is not a replay's UUID", arg)
-	}
-	return id, nil
 }
 
 // newReplayList: --json prints a deadletters.ReplayPage.
@@ -221,11 +194,7 @@ func newReplayList(s *session) *cobra.Command {
 		Example: `  tasker replay list --namespace video`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			page, err := deadletters.Of(c).Replays(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printReplays(page)
+			return answered(s, s.printReplays)(deadletters.Of(c).Replays(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -236,29 +205,17 @@ func newReplayList(s *session) *cobra.Command {
 }
 
 func (s *session) printReplays(page *deadletters.ReplayPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Replays) == 0 {
-		return s.printf("No replays.\n")
-	}
-	t := s.newTable("REPLAY", "SOURCE", "TOPIC", "INTO", "STATE", "LEFT", "CREATED", "ACTOR", "REASON")
+	t := s.newList("No replays.", "REPLAY", "SOURCE", "TOPIC", "INTO", "STATE", "LEFT", "CREATED", "ACTOR", "REASON")
 	t.dropFirst("ACTOR", "TOPIC", "INTO")
 	for i := range page.Replays {
 		r := &page.Replays[i]
 		t.row(r.ReplayUUID.String(), qualified(r.Namespace, r.Source), r.Topic, r.Into, string(r.State),
 			strconv.FormatInt(r.Left(), 10), s.ago(r.CreatedAt), byWhom(r.Actor, r.KeyName), headline(r.Reason))
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }
 
 func (s *session) printReplay(r *deadletters.TopicReplay) error {
-	if s.json {
-		return s.printJSON(r)
-	}
 	f := s.newFields("  ")
 	f.add("Replay", r.ReplayUUID.String())
 	f.add("Source", qualified(r.Namespace, r.Source))
@@ -291,11 +248,8 @@ func rangeLine(parts []deadletters.ReplayPart) string {
 
 func (s *session) planReplay(ctx context.Context, c *tasker.Client, req deadletters.TopicReplayRequest) error {
 	p, err := deadletters.Of(c).PreviewReplay(ctx, req)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return s.printJSON(p)
+	if err != nil || s.json {
+		return s.jsonOf(p, err)
 	}
 	f := s.newFields("  ")
 	f.add("Topic", p.Topic)

@@ -62,11 +62,7 @@ func newRuleAdd(s *session) *cobra.Command {
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			req.Name, req.Act = args[0], signed(req.Act)
-			saved, err := deadletters.Of(c).SaveRule(ctx, req)
-			if err != nil {
-				return err
-			}
-			return s.printRules([]deadletters.SavedRule{*saved})
+			return answeredList(s, "rules", s.printRules)(alone(deadletters.Of(c).SaveRule(ctx, req)))
 		}),
 	}
 	ruleFlags(cmd, &req.Rule)
@@ -84,11 +80,7 @@ func newRuleList(s *session) *cobra.Command {
 		Example: `  tasker rule list`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			list, err := deadletters.Of(c).Rules(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			return s.printRules(list)
+			return answeredList(s, "rules", s.printRules)(deadletters.Of(c).Rules(ctx, namespace))
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "", "filter by namespace")
@@ -105,14 +97,7 @@ func newRuleShow(s *session) *cobra.Command {
 		Example: `  tasker rule show tenants`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			story, err := deadletters.Of(c).Rule(ctx, namespace, args[0])
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(story)
-			}
-			return s.printRuleStory(story)
+			return answered(s, s.printRuleStory)(deadletters.Of(c).Rule(ctx, namespace, args[0]))
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "default", "namespace")
@@ -141,7 +126,8 @@ about a failure that the other flags describe.`,
 			}
 			// The group's members are the failures; flags for one have no effect.
 			if test.GroupID != "" {
-				return groupArgs(test.GroupID)
+				_, err := groupArg(test.GroupID)
+				return err
 			}
 			for _, h := range headers {
 				name, value, ok := strings.Cut(h, "=")
@@ -154,11 +140,7 @@ about a failure that the other flags describe.`,
 			return nil
 		},
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			trial, err := deadletters.Of(c).TestRule(ctx, test)
-			if err != nil {
-				return err
-			}
-			return s.printTrial(trial)
+			return answered(s, s.printTrial)(deadletters.Of(c).TestRule(ctx, test))
 		}),
 	}
 	ruleFlags(cmd, &test.Rule)
@@ -195,15 +177,8 @@ func newRuleRemove(s *session) *cobra.Command {
 		Example: `  tasker rule remove tenants --reason 'one cause after all'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			if err := deadletters.Of(c).DropRule(ctx, namespace, args[0], signed(act)); err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(struct {
-					Removed bool `json:"removed"`
-				}{true})
-			}
-			return s.printf("✓ Rule %s removed\n", qualified(namespace, args[0]))
+			err := deadletters.Of(c).DropRule(ctx, namespace, args[0], signed(act))
+			return s.printRemoved(err, "✓ Rule %s removed\n", qualified(namespace, args[0]))
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "default", "namespace")
@@ -214,13 +189,7 @@ func newRuleRemove(s *session) *cobra.Command {
 // SPLITS is the group that a rule splits; FAILED counts failed evaluations on the answering node since its start or
 // the rule's change.
 func (s *session) printRules(list []deadletters.SavedRule) error {
-	if s.json {
-		return s.printList("rules", list)
-	}
-	if len(list) == 0 {
-		return s.printf("No rules.\n")
-	}
-	t := s.newTable("RULE", "VERSION", "POSITION", "SPLITS", "FAILED", "WHEN", "GROUP BY")
+	t := s.newList("No rules.", "RULE", "VERSION", "POSITION", "SPLITS", "FAILED", "WHEN", "GROUP BY")
 	for i := range list {
 		r := &list[i]
 		t.row(qualified(r.Namespace, r.Name), strconv.FormatInt(r.Version, 10), strconv.Itoa(r.Position), r.Splits,
@@ -260,9 +229,6 @@ func (s *session) printRuleStory(r *deadletters.RuleStory) error {
 }
 
 func (s *session) printTrial(r *deadletters.RuleTrial) error {
-	if s.json {
-		return s.printJSON(r)
-	}
 	if err := s.printf("The rule decides about %d of %d; its evaluation fails for %d.\n", r.Matched, r.Tried,
 		r.Failed); err != nil || len(r.Items) == 0 {
 		return err

@@ -44,7 +44,7 @@ func newScheduleList(s *session) *cobra.Command {
 				}
 				list = append(list, page.Schedules...)
 				if filter.Cursor = page.Cursor; filter.Cursor == "" {
-					return s.printSchedules(list)
+					return answeredList(s, "schedules", s.printSchedules)(list, nil)
 				}
 			}
 		}),
@@ -54,13 +54,7 @@ func newScheduleList(s *session) *cobra.Command {
 }
 
 func (s *session) printSchedules(list []schedules.Schedule) error {
-	if s.json {
-		return s.printList("schedules", list)
-	}
-	if len(list) == 0 {
-		return s.printf("No schedules.\n")
-	}
-	t := s.newTable("SCHEDULE", "STATE", "CRON", "TIME ZONE", "NEXT", "RUNS", "LAST", "OUTCOME")
+	t := s.newList("No schedules.", "SCHEDULE", "STATE", "CRON", "TIME ZONE", "NEXT", "RUNS", "LAST", "OUTCOME")
 	t.dropFirst("TIME ZONE", "RUNS", "LAST")
 	for i := range list {
 		of := &list[i]
@@ -139,11 +133,8 @@ func newSchedulePause(s *session) *cobra.Command {
 				req.Until = &at
 			}
 			of, err := schedules.Of(c).Pause(ctx, a.namespace, name, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(of)
+			if err != nil || s.json {
+				return s.jsonOf(of, err)
 			}
 			if of.Paused != nil && of.Paused.Until != nil {
 				return s.printf("✓ Schedule %s: paused until %s\n", qualified(of.Namespace, of.Name), inZone(of, *of.Paused.Until))
@@ -179,11 +170,8 @@ func newScheduleResume(s *session) *cobra.Command {
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			name := scheduleName(&a.namespace, args[0])
 			of, err := schedules.Of(c).Resume(ctx, a.namespace, name, a.signed())
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(of)
+			if err != nil || s.json {
+				return s.jsonOf(of, err)
 			}
 			return s.printf("✓ Schedule %s: resumed, next %s\n", qualified(of.Namespace, of.Name), nextOf(of))
 		}),
@@ -202,15 +190,8 @@ func newScheduleDelete(s *session) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			name := scheduleName(&a.namespace, args[0])
-			if err := schedules.Of(c).Remove(ctx, a.namespace, name, a.signed()); err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(struct {
-					Removed bool `json:"removed"`
-				}{true})
-			}
-			return s.printf("✓ Schedule %s deleted\n", qualified(a.namespace, name))
+			err := schedules.Of(c).Remove(ctx, a.namespace, name, a.signed())
+			return s.printRemoved(err, "✓ Schedule %s deleted\n", qualified(a.namespace, name))
 		}),
 	}
 	a.flags(cmd)

@@ -30,11 +30,8 @@ func newScheduleRun(s *session) *cobra.Command {
 			name := scheduleName(&a.namespace, args[0])
 			req.ScheduleAct = a.signed()
 			f, err := schedules.Of(c).Run(ctx, a.namespace, name, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(f)
+			if err != nil || s.json {
+				return s.jsonOf(f, err)
 			}
 			if f.TaskUUID == nil {
 				return s.printf("✓ Schedule %s: the firing waits for a task of an earlier one\n", qualified(a.namespace, name))
@@ -71,11 +68,8 @@ times; --dry-run shows them.`,
 			name := scheduleName(&a.namespace, args[0])
 			req.ScheduleAct = a.signed()
 			out, err := schedules.Of(c).Backfill(ctx, a.namespace, name, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(out)
+			if err != nil || s.json {
+				return s.jsonOf(out, err)
 			}
 			if !out.DryRun {
 				return s.printf("✓ Schedule %s: %s; %d fired, %d waiting, %d skipped, %d known, %d refused\n",

@@ -106,10 +106,7 @@ func (s *session) printFirings(of *schedules.Schedule, h *schedules.FiringHistor
 		t.row(inZone(of, skips[0].Last), skips[0].Reason, "skipped", "", skipNote(of, &skips[0]))
 		skips = skips[1:]
 	}
-	if err := t.flush(); err != nil || h.Cursor == "" {
-		return err
-	}
-	return s.printf("\nMore: --cursor %s\n", h.Cursor)
+	return t.flushPage(h.Cursor)
 }
 
 func skipNote(of *schedules.Schedule, k *schedules.FiringSkip) string {

@@ -35,12 +35,8 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 		Args: cobra.NoArgs,
 	}
 	flags := s.configFlags(cmd)
-	cmd.Flags().StringVar(
-		&addressFile,
-		"address-file",
-		"",
-		"file to write the server's URL to when it is ready; useful with port 0",
-	)
+	cmd.Flags().StringVar(&addressFile, "address-file", "",
+		"file to write the server's URL to when it is ready; useful with port 0")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := flags.load(cmd)
 		if err != nil {

@@ -39,11 +39,8 @@ complete with the payload as their result. The signal is kept for a while
 				return err
 			}
 			sent, err := waits.Of(c).SendSignal(ctx, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(sent)
+			if err != nil || s.json {
+				return s.jsonOf(sent, err)
 			}
 			return s.printf("✓ Signal %s: %s took it; it is kept until %s\n", clean(sent.SignalID),
 				wording.Count(int(sent.Taken), "step"), stamp(&sent.KeptUntil))
@@ -68,11 +65,7 @@ one that is kept for the shortest time comes first. A signal that should have be
 often has another name or key than the step waits for: compare with "tasker task explain".`,
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			page, err := waits.Of(c).Signals(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printSignals(page)
+			return answered(s, s.printSignals)(waits.Of(c).Signals(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -86,21 +79,12 @@ often has another name or key than the step waits for: compare with "tasker task
 }
 
 func (s *session) printSignals(page *waits.SignalPage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Signals) == 0 {
-		return s.printf("No such signal is kept.\n")
-	}
-	t := s.newTable("SIGNAL", "NAMESPACE", "NAME", "KEY", "RECEIVED", "KEPT UNTIL", "TAKEN")
+	t := s.newList("No such signal is kept.", "SIGNAL", "NAMESPACE", "NAME", "KEY", "RECEIVED", "KEPT UNTIL", "TAKEN")
 	t.dropFirst("NAMESPACE", "KEPT UNTIL")
 	for i := range page.Signals {
 		one := &page.Signals[i]
 		t.row(one.SignalID, one.Namespace, one.Name, one.Key, stamp(&one.ReceivedAt), stamp(&one.KeptUntil),
 			wording.Count(int(one.Taken), "step"))
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return s.nextCursor(page.NextCursor)
+	return t.flushPage(page.NextCursor)
 }

@@ -20,9 +20,8 @@ func newSource(s *session) *cobra.Command {
 reports its failures over HTTP (driver http).`,
 	}
 	s.connectFlags(cmd)
-	cmd.AddCommand(newSourceAdd(s), newSourceList(s), newSourceShow(s), newSourceTest(s),
-		newSourcePause(s, true), newSourcePause(s, false),
-		newSourceRemove(s))
+	cmd.AddCommand(newSourceAdd(s), newSourceList(s), newSourceShow(s), newSourceTest(s), newSourcePause(s, true),
+		newSourcePause(s, false), newSourceRemove(s))
 	return cmd
 }
 
@@ -45,11 +44,8 @@ func newSourceAdd(s *session) *cobra.Command {
 			}
 			req.Name, req.Act = args[0], signed(req.Act)
 			saved, err := deadletters.Of(c).SaveSource(ctx, req)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(saved)
+			if err != nil || s.json {
+				return s.jsonOf(saved, err)
 			}
 			return s.printf("✓ Source %s saved\n", qualified(saved.Namespace, saved.Name))
 		}),
@@ -82,11 +78,7 @@ func newSourceList(s *session) *cobra.Command {
 		Example: `  tasker source list --namespace video`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			list, err := deadletters.Of(c).Sources(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			return s.printSources(list)
+			return answeredList(s, "sources", s.printSources)(deadletters.Of(c).Sources(ctx, namespace))
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "", "filter by namespace")
@@ -102,9 +94,6 @@ func openCount(of *deadletters.SourceStatus) string {
 
 // URLs come without their passwords.
 func (s *session) printSources(list []deadletters.SourceStatus) error {
-	if s.json {
-		return s.printList("sources", list)
-	}
 	if len(list) == 0 {
 		return s.printf("No sources.\n")
 	}

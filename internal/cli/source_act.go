@@ -21,10 +21,7 @@ func newSourceTest(s *session) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			status, err := deadletters.Of(c).TestSource(ctx, namespace, args[0])
-			if err != nil {
-				return err
-			}
-			if err := s.printSources([]deadletters.SourceStatus{*status}); err != nil {
+			if err := answeredList(s, "sources", s.printSources)(alone(status, err)); err != nil {
 				return err
 			}
 			if err := s.printIntakePreview(status); err != nil {
@@ -58,11 +55,8 @@ func newSourcePause(s *session, paused bool) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			source, err := deadletters.Of(c).PauseSource(ctx, namespace, args[0], paused, signed(act))
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(source)
+			if err != nil || s.json {
+				return s.jsonOf(source, err)
 			}
 			return s.printf("✓ Source %s: %sd\n", qualified(source.Namespace, source.Name), verb)
 		}),
@@ -85,15 +79,8 @@ func newSourceRemove(s *session) *cobra.Command {
 		Example: `  tasker source remove orders-dlq --reason 'queue was deleted'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			if err := deadletters.Of(c).DropSource(ctx, namespace, args[0], signed(act)); err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(struct {
-					Removed bool `json:"removed"`
-				}{true})
-			}
-			return s.printf("✓ Source %s removed\n", qualified(namespace, args[0]))
+			err := deadletters.Of(c).DropSource(ctx, namespace, args[0], signed(act))
+			return s.printRemoved(err, "✓ Source %s removed\n", qualified(namespace, args[0]))
 		}),
 	}
 	cmd.Flags().StringVar(&namespace, "namespace", "default", "namespace")

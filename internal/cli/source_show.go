@@ -24,19 +24,15 @@ func newSourceShow(s *session) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			source, err := deadletters.Of(c).Source(ctx, namespace, args[0])
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(source)
+			if err != nil || s.json {
+				return s.jsonOf(source, err)
 			}
 			if err := s.printSources([]deadletters.SourceStatus{*source}); err != nil {
 				return err
 			}
 			if of := source.Oversized; of != nil {
 				const text = "%s on the broker, too large for a letter: the largest has %d bytes, the first is %s, since %s\n"
-				if err := s.printf(text,
-					wording.Count(of.Messages, "message"), of.LargestBytes, of.FirstPosition,
+				if err := s.printf(text, wording.Count(of.Messages, "message"), of.LargestBytes, of.FirstPosition,
 					of.Since.UTC().Format(time.RFC3339)); err != nil {
 					return err
 				}

@@ -33,6 +33,8 @@ func (s *session) columns() int {
 type table struct {
 	s     *session
 	grid  *terminal.Table
+	rows  int
+	none  string   // of newList
 	notes []string // printed behind the table
 }
 
@@ -43,6 +45,13 @@ func (s *session) newTable(header ...string) *table {
 	if s.colored(s.Terminal) {
 		t.grid.Style = paintCell
 	}
+	return t
+}
+
+// newList is newTable for a list; without rows it prints a sentence.
+func (s *session) newList(none string, header ...string) *table {
+	t := s.newTable(header...)
+	t.none = none
 	return t
 }
 
@@ -57,6 +66,7 @@ func (t *table) row(cells ...string) {
 		cells[i] = clean(c)
 	}
 	t.grid.Row(cells...)
+	t.rows++
 }
 
 // damaged adds a note about incompletely read data; nothing for "".
@@ -67,6 +77,9 @@ func (t *table) damaged(id, damage string) {
 }
 
 func (t *table) flush() error {
+	if t.rows == 0 && t.none != "" {
+		return t.s.printf("%s\n", t.none)
+	}
 	text, hidden := t.grid.Render()
 	if len(hidden) > 0 {
 		t.notes = append(t.notes, "Left out, for want of room: "+strings.Join(hidden, ", ")+
@@ -79,6 +92,14 @@ func (t *table) flush() error {
 		text += t.s.wrapped(note) + "\n"
 	}
 	return t.s.page([]byte(text))
+}
+
+// flushPage adds the flag that continues the list.
+func (t *table) flushPage(cursor string) error {
+	if err := t.flush(); err != nil || t.rows == 0 {
+		return err
+	}
+	return t.s.nextCursor(cursor)
 }
 
 func (s *session) wrapped(text string) string {

@@ -25,14 +25,7 @@ func newTaskChildren(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			page, err := operate.Of(c).StepChildren(ctx, task, step, f)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(page)
-			}
-			return s.printChildren(page)
+			return answered(s, s.printChildren)(operate.Of(c).StepChildren(ctx, task, step, f))
 		}),
 	}
 	cmd.Flags().StringVar((*string)(&f.State), "state", "", "filter by state: running, done, error or given_up")
@@ -44,10 +37,7 @@ func newTaskChildren(s *session) *cobra.Command {
 
 // A child that could not be submitted has no task.
 func (s *session) printChildren(page *operate.ChildPage) error {
-	if len(page.Children) == 0 {
-		return s.printf("No children.\n")
-	}
-	t := s.newTable("INDEX", "STATE", "TASK", "REASON")
+	t := s.newList("No children.", "INDEX", "STATE", "TASK", "REASON")
 	for _, c := range page.Children {
 		id := ""
 		if c.TaskUUID != nil {
@@ -55,7 +45,7 @@ func (s *session) printChildren(page *operate.ChildPage) error {
 		}
 		t.row(strconv.Itoa(c.Index), string(c.State), id, c.Reason)
 	}
-	if err := t.flush(); err != nil || page.Next == 0 {
+	if err := t.flush(); err != nil || page.Next == 0 || len(page.Children) == 0 {
 		return err
 	}
 	return s.printf("\nMore: --from %d\n", page.Next)

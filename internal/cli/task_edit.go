@@ -73,11 +73,8 @@ func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string,
 		return err
 	}
 	out, err := c.EditContext(ctx, id, req)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return s.printJSON(out)
+	if err != nil || s.json {
+		return s.jsonOf(out, err)
 	}
 	f := s.newFields("  ")
 	f.add("Task", out.TaskUUID.String())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -17,24 +18,13 @@ func newTaskExplain(s *session) *cobra.Command {
 		Short:   "Explain the state of a task and what would change it",
 		Example: `  tasker task explain 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
-			why, err := c.ExplainTask(ctx, id)
-			if err != nil {
-				return err
-			}
-			return s.printTaskExplanation(why)
-		}),
+		RunE: s.reading(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+			return answered(s, s.printTaskExplanation)(c.ExplainTask(ctx, id))
+		})),
 	}
 }
 
 func (s *session) printTaskExplanation(why *tasker.Explanation) error {
-	if s.json {
-		return s.printJSON(why)
-	}
 	text := s.sentence("", why.Summary) + s.sentence("", why.Unique) + s.sentence("", why.Origin)
 	for _, limit := range why.Limits {
 		text += s.sentence("", limit)

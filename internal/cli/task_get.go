@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -20,18 +21,14 @@ func newTaskGet(s *session) *cobra.Command {
 		Short:   "Show one task",
 		Example: `  tasker task get 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.reading(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			// 0 answers immediately.
 			task, err := c.Task(showing(ctx, show), id, 0)
 			if err != nil {
 				return err
 			}
 			return s.printTask(task)
-		}),
+		})),
 	}
 	addShowSensitive(cmd, &show)
 	return cmd
@@ -81,12 +78,8 @@ func (s *session) printTask(t *tasker.Task) error {
 	if t.ContextVersion > 0 {
 		f.add(
 			"Context edits",
-			fmt.Sprintf(
-				"%d, last by %s at %s",
-				t.ContextVersion,
-				byWhom(t.ContextEditedBy, t.ContextEditedByKey),
-				s.stampAgo(t.ContextEditedAt),
-			),
+			fmt.Sprintf("%d, last by %s at %s", t.ContextVersion, byWhom(t.ContextEditedBy, t.ContextEditedByKey),
+				s.stampAgo(t.ContextEditedAt)),
 		)
 	}
 	f.add("Damage", t.Damage)

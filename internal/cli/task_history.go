@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -18,17 +20,10 @@ func newTaskHistory(s *session) *cobra.Command {
 		Short:   "Show all state transitions and attempts of a task",
 		Example: `  tasker task history 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.reading(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			h, err := c.TaskHistory(ctx, id)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(h)
+			if err != nil || s.json {
+				return s.jsonOf(h, err)
 			}
 			if err := s.printTransitions(h.Transitions); err != nil {
 				return err
@@ -37,7 +32,7 @@ func newTaskHistory(s *session) *cobra.Command {
 				return err
 			}
 			return s.printEdits(h.ContextEdits)
-		}),
+		})),
 	}
 }
 
@@ -66,9 +61,7 @@ func (s *session) printTransitions(transitions []tasker.Transition) error {
 			}
 		}
 		who := byWhom(tr.Actor, tr.KeyName)
-		if who == "" {
-			who = tr.Worker
-		}
+		who = cmp.Or(who, tr.Worker)
 		t.row(tr.At.UTC().Format(layout), what, tr.From, tr.To, who, tr.Reason)
 	}
 	return t.flush()
@@ -85,15 +78,8 @@ func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	t := s.newTable("STEP", "ATTEMPT", "OUTCOME", "STARTED", "DURATION", "WORKER", "ERROR")
 	t.dropFirst("WORKER", "STARTED")
 	for _, a := range attempts {
-		t.row(
-			a.StepName,
-			fmt.Sprint(a.Attempt),
-			a.Outcome,
-			stamp(a.StartedAt),
-			took(a.StartedAt, a.FinishedAt),
-			a.Worker,
-			describeFailure(a.Error),
-		)
+		t.row(a.StepName, fmt.Sprint(a.Attempt), a.Outcome, stamp(a.StartedAt), took(a.StartedAt, a.FinishedAt), a.Worker,
+			describeFailure(a.Error))
 	}
 	return t.flush()
 }

@@ -125,10 +125,7 @@ func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) e
 	if c.s.json {
 		return c.s.printJSON(page)
 	}
-	if len(page.Tasks) == 0 {
-		return c.s.printf("No tasks.\n")
-	}
-	t := c.s.newTable("TASK", "NAME", "STATE", "PRIORITY", "STEPS", "FAILED", "CREATED")
+	t := c.s.newList("No tasks.", "TASK", "NAME", "STATE", "PRIORITY", "STEPS", "FAILED", "CREATED")
 	t.dropFirst("PRIORITY", "FAILED")
 	for i := range page.Tasks {
 		task := &page.Tasks[i]
@@ -136,13 +133,7 @@ func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) e
 		t.row(task.TaskUUID.String(), qualified(task.Namespace, task.Name), string(task.State), string(task.Priority),
 			fmt.Sprintf("%d/%d", task.CompletedSteps, task.TotalSteps), fmt.Sprint(task.FailedSteps), c.s.ago(task.CreatedAt))
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	if page.NextCursor != "" {
-		return c.s.printf("\nMore: --cursor %s\n", page.NextCursor)
-	}
-	return nil
+	return t.flushPage(page.NextCursor)
 }
 
 // qualified omits the default namespace.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -23,11 +24,7 @@ func newTaskLogs(s *session) *cobra.Command {
 of a step first. A server keeps the logs of the last ten attempts of a step. Sensitive
 fields are not masked in them.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.reading(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			steps, err := c.Steps(ctx, id)
 			if err != nil {
 				return err
@@ -64,7 +61,7 @@ fields are not masked in them.`,
 				return s.printf("No logs.\n")
 			}
 			return nil
-		}),
+		})),
 	}
 	cmd.Flags().StringVar(&step, "step", "", "name or UUID of a step (default all)")
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "number of the attempt (default all)")

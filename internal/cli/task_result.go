@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -37,9 +38,7 @@ commands only describe, come as a stream.`,
 				e.Hint = "name one after the task"
 				return e
 			}
-			if step == "" {
-				step = steps[0].Name
-			}
+			step = cmp.Or(step, steps[0].Name)
 			one, err := stepOf(id, steps, step)
 			if err != nil {
 				return err

@@ -23,14 +23,7 @@ func newTaskStep(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			step, err := c.Step(ctx, task, id)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(step)
-			}
-			return s.printStep(step)
+			return answered(s, s.printStep)(c.Step(ctx, task, id))
 		}),
 	}
 }
@@ -49,10 +42,8 @@ func (s *session) printStep(st *tasker.Step) error {
 	f.add("Last failure", stamp(st.LastFailureAt))
 	f.add("Next retry", s.stampAgo(st.NextRetryAt))
 	if len(st.Dependencies) > 0 {
-		f.add(
-			"Depends on",
-			fmt.Sprintf("%s (%d of %d done)", strings.Join(st.Dependencies, ", "), st.CompletedParents, st.TotalParents),
-		)
+		f.add("Depends on",
+			fmt.Sprintf("%s (%d of %d done)", strings.Join(st.Dependencies, ", "), st.CompletedParents, st.TotalParents))
 	}
 	f.add("Handler", st.Handler)
 	f.add("Required capabilities", strings.Join(st.RequiredCapabilities, ", "))

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -19,11 +20,7 @@ func newTaskSteps(s *session) *cobra.Command {
 		Short:   "List the steps of a task",
 		Example: `  tasker task steps 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.reading(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			steps, err := c.Steps(ctx, id)
 			if err != nil {
 				return err
@@ -44,7 +41,7 @@ func newTaskSteps(s *session) *cobra.Command {
 				}
 			}
 			return nil
-		}),
+		})),
 	}
 }
 

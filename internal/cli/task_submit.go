@@ -52,35 +52,19 @@ batch of 1,000 lines completely or not at all.`,
 	f.StringVar(&c.req.Namespace, "namespace", "", "namespace of the template or handler (default \"default\")")
 	f.StringVar(&c.req.Version, "version", "", "version of the template (default: the last registered version)")
 	f.StringVar(&c.context, "context", "", "context (input) of the task: JSON, @FILE, or - for standard input")
-	f.StringVar(
-		&c.priority,
-		"priority",
-		"",
-		"high, medium, low, or a level from 0 to 100 (default: set by the template, else medium)",
-	)
+	f.StringVar(&c.priority, "priority", "",
+		"high, medium, low, or a level from 0 to 100 (default: set by the template, else medium)")
 	// Properties of a single step; a template sets them in its steps.
 	f.StringSliceVar(&c.req.RequiredCapabilities, "capability", nil, "required worker capability; with --type; repeatable")
-	f.DurationVar(
-		&c.timeout,
-		"timeout",
-		0,
-		"time limit of one attempt, in whole seconds; with --type (default: set by the priority)",
-	)
-	f.IntVar(
-		&c.maxRetries,
-		"max-retries",
-		0,
-		"retries after the first attempt; with --type (default: set by the priority)",
-	)
+	f.DurationVar(&c.timeout, "timeout", 0,
+		"time limit of one attempt, in whole seconds; with --type (default: set by the priority)")
+	f.IntVar(&c.maxRetries, "max-retries", 0,
+		"retries after the first attempt; with --type (default: set by the priority)")
 	f.StringVar(&c.runAt, "run-at", "", "earliest start, such as 2026-03-01T08:00:00Z")
 	f.DurationVar(&c.delay, "delay", 0, "earliest start, as a delay from now")
 	f.StringVar(&c.deadline, "deadline", "", "time by which the task must be over, or a duration from now, such as 2h")
-	f.StringVar(
-		&c.req.IdempotencyKey,
-		"idempotency-key",
-		"",
-		"key that identifies the submission; a second submission with it returns the first task",
-	)
+	f.StringVar(&c.req.IdempotencyKey, "idempotency-key", "",
+		"key that identifies the submission; a second submission with it returns the first task")
 	f.StringVar(&c.req.OrderingKey, "ordering-key", "",
 		"key of tasks that run one at a time, in the order of submission")
 	c.addUnique(f)

@@ -26,13 +26,9 @@ resolved manually, 1 if it is in error or cancelled, 8 if --timeout is over firs
 The command does not poll; the server notifies it. It tolerates a server outage of up
 to one minute.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			id, err := taskArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.onServer(with(taskArg, func(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 			return s.waitFor(ctx, c, id, timeout, s.printTask)
-		}),
+		})),
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum wait (default: no limit)")
 	return cmd

@@ -13,8 +13,7 @@ func newTemplate(s *session) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Validate, simulate, register and show workflow templates"}
 	s.connectFlags(cmd)
 	cmd.AddCommand(newTemplateValidate(s), newTemplateSimulate(s), newTemplateRegister(s), newTemplateList(s),
-		newTemplateShow(s),
-		newTemplateStats(s))
+		newTemplateShow(s), newTemplateStats(s))
 	return cmd
 }
 

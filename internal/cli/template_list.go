@@ -40,30 +40,18 @@ func newTemplateList(s *session) *cobra.Command {
 			next.Templates = append(page.Templates, next.Templates...)
 			page = next
 		}
-		return s.printTemplates(page)
+		return answered(s, s.printTemplates)(page, nil)
 	})
 	return cmd
 }
 
 func (s *session) printTemplates(page *tasker.TemplatePage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Templates) == 0 {
-		return s.printf("No templates.\n")
-	}
-	t := s.newTable("NAME", "VERSION", "REGISTERED", "DESCRIPTION")
+	t := s.newList("No templates.", "NAME", "VERSION", "REGISTERED", "DESCRIPTION")
 	for i := range page.Templates {
 		tpl := &page.Templates[i]
 		about, _, _ := strings.Cut(strings.TrimSpace(tpl.Description), "\n")
 		t.damaged(qualified(tpl.Namespace, tpl.Name)+" "+tpl.Version, tpl.Damage)
 		t.row(qualified(tpl.Namespace, tpl.Name), tpl.Version, s.ago(tpl.CreatedAt), about)
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	if page.NextCursor != "" {
-		return s.printf("\nMore: --cursor %s\n", page.NextCursor)
-	}
-	return nil
+	return t.flushPage(page.NextCursor)
 }

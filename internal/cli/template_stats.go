@@ -33,12 +33,8 @@ queue before it. FAILED is the share of the attempts that failed.`,
 				}
 				namespace, version = t.Namespace, t.Version
 			}
-			stats, err := operate.Of(c).TemplateStats(ctx, operate.TemplateStatsFilter{Namespace: namespace, Name: name,
-				Version: version, Tasks: tasks})
-			if err != nil {
-				return err
-			}
-			return s.printTemplateStats(stats)
+			return answered(s, s.printTemplateStats)(operate.Of(c).TemplateStats(ctx,
+				operate.TemplateStatsFilter{Namespace: namespace, Name: name, Version: version, Tasks: tasks}))
 		}),
 	}
 	cmd.Flags().Var((*pageSize)(&tasks), "tasks", "newest tasks to look at, 1 to 1000 (default 100)")
@@ -46,9 +42,6 @@ queue before it. FAILED is the share of the attempts that failed.`,
 }
 
 func (s *session) printTemplateStats(t *operate.TemplateStats) error {
-	if s.json {
-		return s.printJSON(t)
-	}
 	took := ""
 	if t.Took != nil {
 		took = "; complete ones took " + lasted(t.Took.P50) + " (median), " + lasted(t.Took.P95) + " (p95)"

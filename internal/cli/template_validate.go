@@ -25,12 +25,8 @@ problem with file:line:column and exits with 7 if there are any. "lint" also war
 reads directories.`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	cmd.Flags().StringVar(
-		&file,
-		"config",
-		"",
-		"configuration of the server, if it defines its own priorities (default $TASKER_CONFIG, else none)",
-	)
+	cmd.Flags().StringVar(&file, "config", "",
+		"configuration of the server, if it defines its own priorities (default $TASKER_CONFIG, else none)")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		cfg, err := s.templateConfig(file)
 		if err != nil {

@@ -74,14 +74,7 @@ func newTopicStats(s *session) *cobra.Command {
 		Example: `  tasker topic stats`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			stats, err := deadletters.TopicsOf(c).Stats(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(stats)
-			}
-			return s.printMessageStats(stats)
+			return answered(s, s.printMessageStats)(deadletters.TopicsOf(c).Stats(ctx, namespace))
 		}),
 	}
 	topicNamespace(cmd, &namespace)
@@ -151,11 +144,7 @@ func newTopicPolicy(s *session) *cobra.Command {
 		if given("copy-retries") {
 			req.CopyRetries = &copies
 		}
-		done, err := deadletters.TopicsOf(c).SavePolicy(ctx, req)
-		if err != nil {
-			return err
-		}
-		return s.printDone(done)
+		return answered(s, s.printDone)(deadletters.TopicsOf(c).SavePolicy(ctx, req))
 	})
 	f := cmd.Flags()
 	topicNamespace(cmd, &req.Namespace)
@@ -176,8 +165,5 @@ func newTopicPolicy(s *session) *cobra.Command {
 }
 
 func (s *session) printDone(done *deadletters.MessageDone) error {
-	if s.json {
-		return s.printJSON(done)
-	}
 	return s.printf("✓ %s\n", done.Message)
 }

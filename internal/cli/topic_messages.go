@@ -26,11 +26,7 @@ func newTopicMessages(s *session) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.Status = deadletters.MessageStatus(status)
-			page, err := deadletters.TopicsOf(c).Messages(ctx, filter)
-			if err != nil {
-				return err
-			}
-			return s.printMessages(page)
+			return answered(s, s.printMessages)(deadletters.TopicsOf(c).Messages(ctx, filter))
 		}),
 	}
 	f := cmd.Flags()
@@ -47,26 +43,17 @@ func newTopicMessages(s *session) *cobra.Command {
 
 // NEXT is when a scheduled message is sent back.
 func (s *session) printMessages(page *deadletters.MessagePage) error {
-	if s.json {
-		return s.printJSON(page)
-	}
-	if len(page.Messages) == 0 {
-		return s.printf("No messages.\n")
-	}
-	t := s.newTable("EVENT", "TOPIC", "TYPE", "STATUS", "RETRIES", "FAILED", "NEXT", "ERROR")
+	t := s.newList("No messages.", "EVENT", "TOPIC", "TYPE", "STATUS", "RETRIES", "FAILED", "NEXT", "ERROR")
 	t.dropFirst("TYPE", "RETRIES", "NEXT", "FAILED")
 	for i := range page.Messages {
 		m := &page.Messages[i]
 		t.row(m.EventID, m.OriginalTopic, m.EventType, string(m.Status), strconv.Itoa(m.RetryCount), s.ago(m.LastFailedAt),
 			s.agoOf(m.NextRetryAt), headline(messageError(m)))
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
 	if next := page.Offset + len(page.Messages); next < page.Total {
-		return s.nextCursor(strconv.Itoa(next))
+		return t.flushPage(strconv.Itoa(next))
 	}
-	return nil
+	return t.flush()
 }
 
 func messageError(m *deadletters.DeadMessage) string {
@@ -92,14 +79,7 @@ func newTopicShow(s *session) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			name.EventID = args[0]
-			m, err := deadletters.TopicsOf(c).Message(ctx, name)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return s.printJSON(m)
-			}
-			return s.printMessage(m)
+			return answered(s, s.printMessage)(deadletters.TopicsOf(c).Message(ctx, name))
 		}),
 	}
 	messageFlags(cmd, &name)
@@ -224,11 +204,7 @@ func newTopicDiscard(s *session) *cobra.Command {
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			name.EventID = args[0]
-			done, err := deadletters.TopicsOf(c).Discard(ctx, name, signed(act))
-			if err != nil {
-				return err
-			}
-			return s.printDone(done)
+			return answered(s, s.printDone)(deadletters.TopicsOf(c).Discard(ctx, name, signed(act)))
 		}),
 	}
 	messageFlags(cmd, &name)

@@ -34,24 +34,14 @@ func newWebhookList(s *session) *cobra.Command {
 		Example: `  tasker webhook list`,
 		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			list, err := deadletters.Of(c).Webhooks(ctx)
-			if err != nil {
-				return err
-			}
-			return s.printWebhooks(list)
+			return answeredList(s, "webhooks", s.printWebhooks)(deadletters.Of(c).Webhooks(ctx))
 		}),
 	}
 }
 
 // NAMESPACES is "all" without a limit; the JSON omits the field then.
 func (s *session) printWebhooks(list []deadletters.Webhook) error {
-	if s.json {
-		return s.printList("webhooks", list)
-	}
-	if len(list) == 0 {
-		return s.printf("No webhooks.\n")
-	}
-	t := s.newTable("WEBHOOK", "URL", "EVENTS", "NAMESPACES", "SECRETS")
+	t := s.newList("No webhooks.", "WEBHOOK", "URL", "EVENTS", "NAMESPACES", "SECRETS")
 	for _, w := range list {
 		events := make([]string, len(w.Events))
 		for i, e := range w.Events {

@@ -85,21 +85,13 @@ one ends the worker where it is.`,
 	// The URL has a password, so it may come from the environment, which other users cannot see.
 	f.StringVar(&c.transport, "transport", "",
 		"http, or the URL of RabbitMQ: amqp://USER:PASSWORD@HOST/VHOST (default $TASKER_TRANSPORT, else http)")
-	f.DurationVar(
-		&c.drain,
-		"drain-timeout",
-		30*time.Second,
-		"time limit for running programs after the worker receives a stop signal",
-	)
+	f.DurationVar(&c.drain, "drain-timeout", 30*time.Second,
+		"time limit for running programs after the worker receives a stop signal")
 	f.DurationVar(&c.opts.HeartbeatInterval, "heartbeat-interval", 0,
 		"interval of heartbeats, at most a third of the lease (default: set by the server)")
 	f.StringVar(&c.health.Addr, "health-addr", "", "address to serve GET /health on, such as :8090")
-	f.StringVar(
-		&c.health.URL,
-		"health-url",
-		"",
-		"URL at which servers reach --health-addr, such as http://10.0.0.7:8090 (default: derived from the host)",
-	)
+	f.StringVar(&c.health.URL, "health-url", "",
+		"URL at which servers reach --health-addr, such as http://10.0.0.7:8090 (default: derived from the host)")
 	cmd.RunE = s.onServer(func(ctx context.Context, client *tasker.Client, _ []string) error { return c.run(ctx, client) })
 	cmd.AddCommand(newWorkerList(s), newWorkerShow(s), newWorkerDrain(s), newWorkerResume(s),
 		newWorkerCordon(s), newWorkerUncordon(s))
@@ -142,12 +134,8 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	script.Sweep()
 	defer c.watchSignals(ctx)()
 	// Standard output is for results.
-	fmt.Fprintf(
-		c.s.Err,
-		"worker serves %s at %s; press Ctrl-C to stop it\n",
-		cleanLines(strings.Join(names, ", ")),
-		cleanLines(c.s.serverURL()),
-	)
+	fmt.Fprintf(c.s.Err, "worker serves %s at %s; press Ctrl-C to stop it\n", cleanLines(strings.Join(names, ", ")),
+		cleanLines(c.s.serverURL()))
 	// After a signal only the context's error is expected.
 	if err := worker.Run(ctx); err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) {
 		return err

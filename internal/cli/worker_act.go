@@ -14,8 +14,7 @@ import (
 
 // newWorkerDrain returns immediately; `worker show` follows the drain.
 func newWorkerDrain(s *session) *cobra.Command {
-	var act protocol.WorkerAct
-	cmd := &cobra.Command{
+	return newWorkerAct(s, "drained-by", &cobra.Command{
 		Use:     "drain WORKER...",
 		Short:   "Drain workers: assign no more steps and ask them to stop",
 		Example: `  tasker worker drain 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
@@ -23,75 +22,59 @@ func newWorkerDrain(s *session) *cobra.Command {
 of the drain with its next poll or heartbeat; a worker of the SDK then stops. "worker
 resume" cancels the drain while the worker still runs. WORKER is a UUID or a unique
 name; if any name is ambiguous, the command changes no worker.`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
-			act.WorkerID, act.By = id, actor(act.By)
-			if _, err := protocol.Of(c).Drain(ctx, act); err != nil {
-				return nil, err
-			}
-			// The answer to a drain only counts steps; the output shows name, state and load.
-			return protocol.Of(c).Worker(ctx, id)
-		}),
-	}
-	actorFlag(cmd, &act.By, "drained-by")
-	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; kept in the audit trail")
-	return cmd
+	}, func(b protocol.Backend, ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+		if _, err := b.Drain(ctx, act); err != nil {
+			return nil, err
+		}
+		// The answer to a drain only counts steps; the output shows name, state and load.
+		return b.Worker(ctx, act.WorkerID)
+	})
 }
 
 // newWorkerResume does not revive an ended worker.
 func newWorkerResume(s *session) *cobra.Command {
-	var act protocol.WorkerAct
-	cmd := &cobra.Command{
+	return newWorkerAct(s, "resumed-by", &cobra.Command{
 		Use:   "resume WORKER...",
 		Short: "Resume drained workers",
 		Long: `Cancel the drain of workers: they get steps again. A worker that is shutting down
 reports the drain again with its next heartbeat. WORKER is a UUID or a unique name; if any
 name is ambiguous, the command changes no worker.`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
-			act.WorkerID, act.By = id, actor(act.By)
-			return protocol.Of(c).ResumeWorker(ctx, act)
-		}),
-	}
-	actorFlag(cmd, &act.By, "resumed-by")
-	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; kept in the audit trail")
-	return cmd
+	}, protocol.Backend.ResumeWorker)
 }
 
 func newWorkerCordon(s *session) *cobra.Command {
-	var act protocol.WorkerAct
-	cmd := &cobra.Command{
+	cmd := newWorkerAct(s, "cordoned-by", &cobra.Command{
 		Use:   "cordon WORKER...",
 		Short: "Cordon workers: hand them no more steps, but let them run",
 		Long: `Cordon workers: they get no more steps until "worker uncordon", and keep the steps
 they hold. Unlike a drain, a cordon does not ask them to stop, and a restart of the
 server or a missed heartbeat does not end it. WORKER is a UUID or a unique name; if any
 name is ambiguous, the command changes no worker.`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
-			act.WorkerID, act.By = id, actor(act.By)
-			return protocol.Of(c).CordonWorker(ctx, act)
-		}),
-	}
-	actorFlag(cmd, &act.By, "cordoned-by")
-	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; shown with the worker")
+	}, protocol.Backend.CordonWorker)
+	cmd.Flags().Lookup("reason").Usage = "reason for the act; shown with the worker"
 	return cmd
 }
 
 func newWorkerUncordon(s *session) *cobra.Command {
-	var act protocol.WorkerAct
-	cmd := &cobra.Command{
+	return newWorkerAct(s, "uncordoned-by", &cobra.Command{
 		Use:   "uncordon WORKER...",
 		Short: "Uncordon workers: hand them steps again",
 		Long: `End the cordon of workers: they get steps again. WORKER is a UUID or a unique name; if
 any name is ambiguous, the command changes no worker.`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
-			act.WorkerID, act.By = id, actor(act.By)
-			return protocol.Of(c).UncordonWorker(ctx, act)
-		}),
-	}
-	actorFlag(cmd, &act.By, "uncordoned-by")
+	}, protocol.Backend.UncordonWorker)
+}
+
+// newWorkerAct completes a command that applies do to each named worker. olderActor is an older name of --actor.
+func newWorkerAct(s *session, olderActor string, cmd *cobra.Command,
+	do func(protocol.Backend, context.Context, protocol.WorkerAct) (*protocol.WorkerInfo, error),
+) *cobra.Command {
+	var act protocol.WorkerAct
+	cmd.Args = cobra.MinimumNArgs(1)
+	cmd.RunE = s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
+		act.WorkerID, act.By = id, actor(act.By)
+		return do(protocol.Of(c), ctx, act)
+	})
+	actorFlag(cmd, &act.By, olderActor)
 	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
 }
@@ -110,19 +93,14 @@ name. A name refers to a live worker, else to one that died within the last day.
 			if err != nil {
 				return err
 			}
-			w, err := protocol.Of(c).Worker(ctx, ids[0])
-			if err != nil {
-				return err
-			}
-			return s.printWorker(w)
+			return answered(s, s.printWorker)(protocol.Of(c).Worker(ctx, ids[0]))
 		}),
 	}
 }
 
 // eachWorker returns the body of a command that applies do to each named worker. It tries all
 // workers and returns the error of the first that was refused.
-func (s *session) eachWorker(
-	do func(context.Context, *tasker.Client, uuid.UUID) (*protocol.WorkerInfo, error),
+func (s *session) eachWorker(do func(context.Context, *tasker.Client, uuid.UUID) (*protocol.WorkerInfo, error),
 ) func(*cobra.Command, []string) error {
 	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 		ids, err := workerArgs(ctx, c, args)
@@ -214,9 +192,6 @@ func workerNamed(workers []protocol.WorkerInfo, name string) (uuid.UUID, error) 
 
 // printWorker prints every field of a worker that has a value.
 func (s *session) printWorker(w *protocol.WorkerInfo) error {
-	if s.json {
-		return s.printJSON(w)
-	}
 	f := s.newFields("  ")
 	f.add("UUID", w.WorkerID.String())
 	f.add("Name", w.Name)

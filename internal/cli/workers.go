@@ -27,11 +27,7 @@ func newWorkerList(s *session) *cobra.Command {
 		Short: "List workers, including those that died within the last day",
 		Args:  cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			workers, err := protocol.Of(c).Workers(ctx)
-			if err != nil {
-				return err
-			}
-			return s.printWorkers(workers)
+			return answeredList(s, "workers", s.printWorkers)(protocol.Of(c).Workers(ctx))
 		}),
 	}
 }
@@ -39,13 +35,8 @@ func newWorkerList(s *session) *cobra.Command {
 // printWorkers prints one row per worker. LOAD is what the server counts, of the capacity that the worker has
 // registered; HEARTBEAT is how long ago it was heard.
 func (s *session) printWorkers(workers []protocol.WorkerInfo) error {
-	if s.json {
-		return s.printList("workers", workers)
-	}
-	if len(workers) == 0 {
-		return s.printf("No workers.\n")
-	}
-	t := s.newTable("WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES", "HEARTBEAT")
+	t := s.newList("No workers.", "WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES",
+		"HEARTBEAT")
 	t.dropFirst("CAPABILITIES", "NAMESPACES", "NAME", "LOAD")
 	t.whole("WORKER")
 	for i := range workers {

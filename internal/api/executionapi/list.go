@@ -1,6 +1,7 @@
 package executionapi
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -23,9 +24,7 @@ func (p *Projection) Executions(ctx context.Context, f Filter) (*ExecutionPage, 
 			return nil, err
 		}
 	}
-	if f.Limit == 0 {
-		f.Limit = 50
-	}
+	f.Limit = cmp.Or(f.Limit, 50)
 	if f.Limit < 0 || f.Limit > MaxPage {
 		return nil, tasker.Errorf(tasker.CodeInvalid, "a page has 1 to %d executions", MaxPage)
 	}

@@ -103,12 +103,11 @@ func (p *Projection) Execution(ctx context.Context, id uuid.UUID) (*Execution, e
 		outcome = t.Error.FailureReason
 	}
 	e := &Execution{ID: t.TaskID, ActionRef: t.TaskType, Namespace: t.Namespace,
-		Status: statusOf(t.Status, t.QueueScore != nil, outcome), State: t.State, ETag: t.ETag,
-		Parameters: t.Parameters, Result: t.Result, Worker: t.AssignedWorker, WorkerID: t.AssignedWorkerID,
-		Created: t.CreatedAt, StartedAt: t.StartedAt, FinishedAt: t.CompletedAt, RetryCount: t.RetryCount,
-		MaxRetries: t.MaxRetries, NextRetryAt: t.NextRetryAt, Priority: t.Priority, IdempotencyKey: t.IdempotencyKey,
-		CorrelationID: t.CorrelationID, Initiator: t.UserID, Damage: t.Damage,
-		RetryReason: reasonOf(t.RetryCount, t.ReplayCount, t.Error)}
+		Status: statusOf(t.Status, t.QueueScore != nil, outcome), State: t.State, ETag: t.ETag, Parameters: t.Parameters,
+		Result: t.Result, Worker: t.AssignedWorker, WorkerID: t.AssignedWorkerID, Created: t.CreatedAt,
+		StartedAt: t.StartedAt, FinishedAt: t.CompletedAt, RetryCount: t.RetryCount, MaxRetries: t.MaxRetries,
+		NextRetryAt: t.NextRetryAt, Priority: t.Priority, IdempotencyKey: t.IdempotencyKey, CorrelationID: t.CorrelationID,
+		Initiator: t.UserID, Damage: t.Damage, RetryReason: reasonOf(t.RetryCount, t.ReplayCount, t.Error)}
 	if failed(t.Status) && t.Error != nil {
 		e.Result, err = failedResult(t.Error)
 	}

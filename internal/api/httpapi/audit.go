@@ -24,15 +24,6 @@ type AuditQuery struct {
 	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the previous page."`
 }
 
-type auditFilter struct {
-	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Task, including its steps and cases."`
-	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Case."`
-	WorkerID  uuid.UUID `query:"worker_id" doc:"Worker."`
-	Namespace string    `query:"namespace" maxLength:"255" doc:"Namespace of the task or template."`
-	Template  string    `query:"template" maxLength:"255" doc:"Name of the task (template or task type); includes registrations of the template."`
-	AuditQuery
-}
-
 type taskAuditFilter struct {
 	TaskPath
 	AuditQuery
@@ -51,30 +42,19 @@ func (q *AuditQuery) filter() operate.AuditFilter {
 
 // listAudit shows a limited key the acts on objects that are, or were, in its namespaces; acts on workers and keys have
 // no namespace.
-func (s *server) listAudit(ctx context.Context, params *auditFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.AuditRecord], error) {
-	var no endpoint.Answer[[]operate.AuditRecord]
-	filter := params.filter()
-	filter.TaskUUID, filter.CaseUUID, filter.WorkerID = params.TaskUUID, params.CaseUUID, params.WorkerID
-	filter.Namespace, filter.Template = params.Namespace, params.Template
+func (s *server) listAudit(ctx context.Context, filter *operate.AuditFilter, _ *endpoint.None,
+) ([]operate.AuditRecord, error) {
 	// Without an object, the namespace limits the trail. With one, auditOf checks the object, which may have no row
 	// left.
 	if filter.TaskUUID == uuid.Nil && filter.CaseUUID == uuid.Nil {
-		var err error
-		if filter.Namespace, err = endpoint.NarrowNamespace(ctx, filter.Namespace); err != nil {
-			return no, err
-		}
-		records, err := s.backend.Audit(ctx, filter)
-		return endpoint.OK(endpoint.List(records)), err
+		return endpoint.Listed(endpoint.Narrowed(ctx, &filter.Namespace, s.backend.Audit, filter))
 	}
 	if filter.Namespace != "" {
 		if err := endpoint.ReachNamespace(ctx, filter.Namespace, "query.namespace"); err != nil {
-			return no, err
+			return nil, err
 		}
 	}
-	records, err := s.auditOf(ctx, filter)
-	return endpoint.OK(endpoint.List(records)), err
+	return endpoint.Listed(s.auditOf(ctx, *filter))
 }
 
 // auditOf returns the trail of a task or a case. A key that reaches the object sees all acts. After a deletion it sees
@@ -115,63 +95,51 @@ func (s *server) unreached(ctx context.Context, filter operate.AuditFilter) (gon
 	return nil, err
 }
 
-func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.AuditRecord], error) {
-	var no endpoint.Answer[[]operate.AuditRecord]
+func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter, _ *endpoint.None,
+) ([]operate.AuditRecord, error) {
 	filter := params.filter()
 	filter.TaskUUID = params.UUID
 	records, err := s.auditOf(ctx, filter)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	if len(records) == 0 {
 		_, err = s.backend.Task(ctx, params.UUID, 0)
 	}
-	return endpoint.OK(endpoint.List(records)), err
+	return endpoint.List(records), err
 }
 
-func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.AuditRecord], error) {
-	var no endpoint.Answer[[]operate.AuditRecord]
+func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter, _ *endpoint.None,
+) ([]operate.AuditRecord, error) {
 	filter := params.filter()
 	filter.CaseUUID = params.UUID
 	records, err := s.auditOf(ctx, filter)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	if len(records) == 0 {
 		_, err = s.backend.Case(ctx, params.UUID)
 	}
-	return endpoint.OK(endpoint.List(records)), err
+	return endpoint.List(records), err
 }
 
-type chainQuery struct {
-	Above int64 `query:"above" minimum:"0" doc:"Continue above this seq: the last one of the previous page."`
-	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size. A page may have fewer links; only the end has none."`
-}
-
-func (s *server) auditChain(ctx context.Context, params *chainQuery, _ *endpoint.None,
-) (endpoint.Answer[*operate.AuditChain], error) {
+func (s *server) auditChain(ctx context.Context, filter *operate.AuditChainFilter, _ *endpoint.None,
+) (*operate.AuditChain, error) {
 	if err := wholeTrail(ctx); err != nil {
-		return endpoint.Answer[*operate.AuditChain]{}, err
+		return nil, err
 	}
-	page, err := s.backend.AuditChain(ctx, operate.AuditChainFilter{Above: params.Above, Limit: params.Limit})
-	return endpoint.OK(page), err
+	return s.backend.AuditChain(ctx, *filter)
 }
 
 type looseQuery struct {
 	Above int64 `query:"above" minimum:"0" doc:"Continue above this number: next of the previous page."`
 }
 
-func (s *server) looseActs(ctx context.Context, params *looseQuery, _ *endpoint.None,
-) (endpoint.Answer[*operate.LooseActs], error) {
+func (s *server) looseActs(ctx context.Context, params *looseQuery, _ *endpoint.None) (*operate.LooseActs, error) {
 	if err := wholeTrail(ctx); err != nil {
-		return endpoint.Answer[*operate.LooseActs]{}, err
+		return nil, err
 	}
-	page, err := s.backend.LooseActs(ctx, params.Above)
-	return endpoint.OK(page), err
+	return s.backend.LooseActs(ctx, params.Above)
 }
 
 // wholeTrail refuses a key limited to namespaces: the chain covers all of them.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -59,59 +60,45 @@ func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, q.Namespace)
 	return operate.CaseFilter{
 		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(q.Reason), Namespace: namespace,
-		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State),
-		After: q.After, Before: q.Before,
+		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State), After: q.After, Before: q.Before,
 	}, err
 }
 
-func (s *server) listCases(ctx context.Context, params *caseFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.Case], error) {
-	var no endpoint.Answer[[]operate.Case]
+func (s *server) listCases(ctx context.Context, params *caseFilter, _ *endpoint.None) ([]operate.Case, error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
 	// The conversion compiles only while both types have the same fields.
 	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
-	cases, err := s.backend.Cases(ctx, filter)
-	return endpoint.OK(endpoint.List(cases)), err
+	return endpoint.Listed(s.backend.Cases(ctx, filter))
 }
 
-func (s *server) caseStats(ctx context.Context, params *CaseQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.CaseStats], error) {
+func (s *server) caseStats(ctx context.Context, params *CaseQuery, _ *endpoint.None) ([]operate.CaseStats, error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return endpoint.Answer[[]operate.CaseStats]{}, err
+		return nil, err
 	}
-	stats, err := s.backend.CaseStats(ctx, filter)
-	return endpoint.OK(endpoint.List(stats)), err
+	return endpoint.Listed(s.backend.CaseStats(ctx, filter))
 }
 
-func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[[]operate.QueuedCase], error) {
+func (s *server) investigationQueue(ctx context.Context, params *queueFilter, _ *endpoint.None,
+) ([]operate.QueuedCase, error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return endpoint.Answer[[]operate.QueuedCase]{}, err
+		return nil, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
 	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
-	queue, err := s.backend.InvestigationQueue(ctx, filter)
-	return endpoint.OK(endpoint.List(queue)), err
+	return endpoint.Listed(s.backend.InvestigationQueue(ctx, filter))
 }
 
-func (s *server) getCase(ctx context.Context, params *caseTaskPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*operate.Case], error) {
-	found, err := s.backend.CaseOfTask(ctx, params.UUID)
-	return endpoint.OK(found), err
+func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *endpoint.None) (*operate.Case, error) {
+	return s.backend.CaseOfTask(ctx, params.UUID)
 }
 
-func (s *server) openCase(ctx context.Context, params *caseTaskPath,
-	body *operate.OpenCaseRequest,
+func (s *server) openCase(ctx context.Context, params *caseTaskPath, body *operate.OpenCaseRequest,
 ) (endpoint.Answer[*operate.Case], error) {
 	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, endpoint.Caller(ctx)), absent(body.Metadata)
 	opened, err := s.backend.OpenCase(ctx, params.UUID, *body)
@@ -123,12 +110,10 @@ type caseUpdatePath struct {
 	endpoint.Match
 }
 
-func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
-	body *operate.CaseUpdate,
-) (endpoint.Answer[*operate.CaseUpdated], error) {
+func (s *server) updateCase(ctx context.Context, params *caseUpdatePath, body *operate.CaseUpdate,
+) (*operate.CaseUpdated, error) {
 	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, endpoint.Caller(ctx)), absent(body.Metadata)
-	updated, err := s.backend.UpdateCase(ctx, params.UUID, *body)
-	return endpoint.OK(updated), err
+	return s.backend.UpdateCase(ctx, params.UUID, *body)
 }
 
 func absent(raw json.RawMessage) json.RawMessage {
@@ -136,4 +121,55 @@ func absent(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return raw
+}
+
+// updateCases changes one page of cases per request; the caller continues with the cursor.
+func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operate.BulkCaseUpdate,
+) (*operate.BulkResult, error) {
+	if err := narrowBody(ctx, &body.Filter); err != nil {
+		return nil, err
+	}
+	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, endpoint.Caller(ctx))
+	body.Update.Metadata = absent(body.Update.Metadata)
+	return bulkAnswer(s.backend.UpdateCases(ctx, *body))
+}
+
+// actOnCases: each kind of act has its own field for the actor, which defaults to the key's name.
+func (s *server) actOnCases(ctx context.Context, _ *endpoint.None, body *operate.BulkStepAction,
+) (*operate.BulkResult, error) {
+	if err := narrowBody(ctx, &body.Filter); err != nil {
+		return nil, err
+	}
+	if actor := actorOf(&body.Action); actor != nil {
+		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
+	}
+	return bulkAnswer(s.backend.ActOnCases(ctx, *body))
+}
+
+// NarrowNamespace names a place in the query; narrowBody moves it to the body.
+func narrowBody(ctx context.Context, f *operate.CaseFilter) (err error) {
+	f.Namespace, err = endpoint.NarrowNamespace(ctx, f.Namespace)
+	return endpoint.Moved(err, "query.namespace", "/filter/namespace")
+}
+
+func bulkAnswer(result *operate.BulkResult, err error) (*operate.BulkResult, error) {
+	if err != nil {
+		return nil, err
+	}
+	result.Results = endpoint.List(result.Results)
+	return result, nil
+}
+
+func (s *server) staleness(ctx context.Context, filter *operate.StalenessFilter, _ *endpoint.None,
+) ([]operate.StaleTask, error) {
+	return endpoint.Listed(endpoint.Narrowed(ctx, &filter.Namespace, s.backend.Staleness, filter))
+}
+
+// detectStaleness checks the tasks of all namespaces, so a limited key may not run it, not even as a dry run.
+func (s *server) detectStaleness(ctx context.Context, _ *endpoint.None, body *operate.DetectRequest,
+) ([]operate.Detection, error) {
+	if p := access.From(ctx); p.Limited() {
+		return nil, endpoint.OutsideNamespaces(p, tasker.Detail{Message: "the detector looks at the tasks of all namespaces"})
+	}
+	return endpoint.Listed(s.backend.DetectStaleness(ctx, *body))
 }

@@ -49,8 +49,7 @@ type eventQuery struct {
 // backend checks event types.
 func (q *eventQuery) filter() (tasker.EventFilter, error) {
 	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: endpoint.SplitAll(q.Namespace), Name: q.Name,
-		Tag:           q.Tag,
-		CorrelationID: q.CorrelationID, Queue: q.Queue, LastEventID: q.LastEventID}
+		Tag: q.Tag, CorrelationID: q.CorrelationID, Queue: q.Queue, LastEventID: q.LastEventID}
 	if len(f.Namespaces) > endpoint.MaxRepeats || len(q.Type) > endpoint.MaxRepeats || len(q.State) > endpoint.MaxRepeats {
 		return f, endpoint.TooManyRepeats()
 	}

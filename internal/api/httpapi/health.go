@@ -19,30 +19,30 @@ type versionBody struct {
 }
 
 // getLive checks nothing: a process whose database is down must not be restarted for that.
-func (s *server) getLive(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[healthBody], error) {
-	return endpoint.OK(healthBody{"live"}), nil
+func (s *server) getLive(context.Context, *endpoint.None, *endpoint.None) (healthBody, error) {
+	return healthBody{"live"}, nil
 }
 
 // getReady answers 503 while the server stops, so that a balancer sends no new work, and while Options.Ready reports an
 // error.
-func (s *server) getReady(ctx context.Context, _, _ *endpoint.None) (endpoint.Answer[healthBody], error) {
+func (s *server) getReady(ctx context.Context, _, _ *endpoint.None) (healthBody, error) {
 	if stopping := web.Stopping(ctx); stopping != nil && stopping.Err() != nil {
-		return endpoint.Answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")
+		return healthBody{}, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")
 	}
 	err := s.ready(ctx)
 	if err == nil {
-		return endpoint.OK(healthBody{"ready"}), nil
+		return healthBody{"ready"}, nil
 	}
 	var known *tasker.Error
 	if errors.As(err, &known) && known.Code == tasker.CodeUnavailable {
-		return endpoint.Answer[healthBody]{}, err
+		return healthBody{}, err
 	}
 	// The reason may name hosts and files, and this route needs no key.
 	s.front.Log().WarnContext(ctx, "server is not ready", slog.Any("error", err))
-	return endpoint.Answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable,
+	return healthBody{}, tasker.Errorf(tasker.CodeUnavailable,
 		"the server is not ready; its log says why")
 }
 
-func (s *server) getVersion(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[versionBody], error) {
-	return endpoint.OK(versionBody{s.version}), nil
+func (s *server) getVersion(context.Context, *endpoint.None, *endpoint.None) (versionBody, error) {
+	return versionBody{s.version}, nil
 }

@@ -31,7 +31,7 @@ func (s *server) routes() {
 	operating, cancel := may(access.Operate), may(access.Submit, access.Operate)
 
 	// Submitting and reading one task happen for every task, so they are logged at level debug.
-	endpoint.Add(api, post("/v1/tasks", "submit-task", "Submit a task", submit,
+	endpoint.AddStored(api, post("/v1/tasks", "submit-task", "Submit a task", submit,
 		hot|creates|finds|conflicts|limited), s.submitTask)
 	endpoint.Add(api, post("/v1/tasks/batch", "submit-tasks", "Submit many tasks in one transaction", submit,
 		hot|batch|finds|conflicts|limited), s.submitTasks)
@@ -74,19 +74,17 @@ func (s *server) routes() {
 	endpoint.Add(api, get("/v1/dlq", "list-cases", "List cases, newest first", read, 0), s.listCases)
 	endpoint.Add(api, get("/v1/dlq/task/{task_uuid}", "get-case", "Get the latest case of a task with its snapshot", read,
 		0), s.getCase)
-	endpoint.Add(api, post("/v1/dlq/task/{task_uuid}", "open-case", "Open a case manually", operating, creates|conflicts),
-		s.openCase)
+	endpoint.AddStored(api, post("/v1/dlq/task/{task_uuid}", "open-case", "Open a case manually", operating,
+		creates|conflicts), s.openCase)
 	endpoint.Add(api, patch("/v1/dlq/entry/{dlq_entry_uuid}", "update-case",
-		"Add notes to a case, resolve it or reopen it",
-		operating, conflicts), s.updateCase)
+		"Add notes to a case, resolve it or reopen it", operating, conflicts), s.updateCase)
 	// Each item has its own result, so these answer 200 even if all were refused.
 	endpoint.Add(api, post("/v1/dlq/update", "update-cases", "Update many cases", operating, conflicts), s.updateCases)
 	endpoint.Add(api, post("/v1/dlq/act", "act-on-cases", "Reset, resolve or complete the failed steps of the tasks of "+
 		"many cases", operating, batch|conflicts), s.actOnCases)
 	endpoint.Add(api, get("/v1/dlq/stats", "get-case-stats", "Count cases by reason", read, 0), s.caseStats)
 	endpoint.Add(api, get("/v1/dlq/investigation-queue", "get-investigation-queue",
-		"List pending cases, most urgent first",
-		read, 0), s.investigationQueue)
+		"List pending cases, most urgent first", read, 0), s.investigationQueue)
 	endpoint.Add(api, get("/v1/dlq/staleness", "get-staleness", "List live tasks by staleness, stale tasks first", read,
 		0), s.staleness)
 	endpoint.Add(api, post("/v1/dlq/staleness/detect", "detect-staleness", "Run the staleness detector now", operating,
@@ -104,7 +102,7 @@ func (s *server) routes() {
 		s.listCaseAudit)
 
 	// No route changes or deletes a template: a version is immutable, and tasks refer to it.
-	endpoint.Add(api, post("/v1/templates", "register-template", "Register a version of a template", operating,
+	endpoint.AddStored(api, post("/v1/templates", "register-template", "Register a version of a template", operating,
 		creates|conflicts), s.registerTemplate)
 	endpoint.Add(api, get("/v1/templates", "list-templates", "List templates", read, 0), s.listTemplates)
 	endpoint.Add(api, get("/v1/templates/{namespace}/{name}", "get-template",

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -143,10 +144,9 @@ type API struct {
 // input causes that.
 func New(backend Backend, opts Options) *API {
 	s := &server{
-		backend: backend, letters: opts.DeadLetters, schedules: opts.Schedules,
-		jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ,
-		front: opts.Front, ready: opts.Ready,
-		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
+		backend: backend, letters: opts.DeadLetters, schedules: opts.Schedules, jobs: opts.Jobs, messages: opts.Messages,
+		dlq: opts.DLQ, front: opts.Front, ready: opts.Ready, limits: opts.Limits.withDefaults(), version: opts.Version,
+		watcher: opts.Streams,
 	}
 	if s.front == nil {
 		s.front = web.New(web.Options{})
@@ -154,9 +154,7 @@ func New(backend Backend, opts Options) *API {
 	if s.ready == nil {
 		s.ready = func(context.Context) error { return nil }
 	}
-	if s.version == "" {
-		s.version = "devel"
-	}
+	s.version = cmp.Or(s.version, "devel")
 	s.api = endpoint.New(s.front, s.limits.BodyBytes, s.limits.BatchBodyBytes, LetterBody(s.limits.LetterBytes))
 	s.masker = masking.New(opts.Sensitive)
 	s.api.MaskWith(s.masker)

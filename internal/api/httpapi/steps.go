@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
@@ -27,12 +28,9 @@ type bareLister interface {
 }
 
 // listSteps omits results, which may be large, unless requested: in the store if the backend can, else here.
-func (s *server) listSteps(ctx context.Context, params *stepsQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[[]tasker.Step], error) {
+func (s *server) listSteps(ctx context.Context, params *stepsQuery, _ *endpoint.None) ([]tasker.Step, error) {
 	if lister, can := s.backend.(bareLister); can && params.Include == "" {
-		steps, err := lister.BareSteps(ctx, params.UUID)
-		return endpoint.OK(endpoint.List(steps)), err
+		return endpoint.Listed(lister.BareSteps(ctx, params.UUID))
 	}
 	steps, err := s.backend.Steps(ctx, params.UUID)
 	for i := range steps {
@@ -40,14 +38,11 @@ func (s *server) listSteps(ctx context.Context, params *stepsQuery,
 			steps[i].Results, steps[i].ResultsOmitted = nil, true
 		}
 	}
-	return endpoint.OK(endpoint.List(steps)), err
+	return endpoint.List(steps), err
 }
 
-func (s *server) getStep(ctx context.Context, params *stepPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.Step], error) {
-	step, err := s.backend.Step(ctx, params.UUID, params.StepUUID)
-	return endpoint.OK(step), err
+func (s *server) getStep(ctx context.Context, params *stepPath, _ *endpoint.None) (*tasker.Step, error) {
+	return s.backend.Step(ctx, params.UUID, params.StepUUID)
 }
 
 // openLarge masks nothing: a task with sensitive fields has no large results.
@@ -60,11 +55,8 @@ func (s *server) openLarge(ctx context.Context, params *stepPath) (io.ReadCloser
 }
 
 // listLogs does not mask texts: see docs/guides/sensitive.md.
-func (s *server) listLogs(ctx context.Context, params *stepPath,
-	_ *endpoint.None,
-) (endpoint.Answer[[]tasker.AttemptLog], error) {
-	logs, err := s.backend.StepLogs(ctx, params.UUID, params.StepUUID)
-	return endpoint.OK(endpoint.List(logs)), err
+func (s *server) listLogs(ctx context.Context, params *stepPath, _ *endpoint.None) ([]tasker.AttemptLog, error) {
+	return endpoint.Listed(s.backend.StepLogs(ctx, params.UUID, params.StepUUID))
 }
 
 type stepActPath struct {
@@ -74,19 +66,16 @@ type stepActPath struct {
 }
 
 // actOnStep: an unknown kind of act has no actor; the backend refuses it.
-func (s *server) actOnStep(ctx context.Context, params *stepActPath,
-	act *tasker.StepAction,
-) (endpoint.Answer[*tasker.Step], error) {
+func (s *server) actOnStep(ctx context.Context, params *stepActPath, act *tasker.StepAction) (*tasker.Step, error) {
 	if actor := actorOf(act); actor != nil {
 		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
 	}
 	if done := act.CompletionData; done != nil {
 		if err := s.masker.RefuseResult(ctx, params.UUID, "/completion_data/result", done.Result); err != nil {
-			return endpoint.Answer[*tasker.Step]{}, err
+			return nil, err
 		}
 	}
-	step, err := s.backend.ActOnStep(ctx, params.UUID, params.StepUUID, *act)
-	return endpoint.OK(step), err
+	return s.backend.ActOnStep(ctx, params.UUID, params.StepUUID, *act)
 }
 
 // actorOf returns the field of the actor; each kind of act has its own.
@@ -102,4 +91,15 @@ func actorOf(act *tasker.StepAction) *string {
 		return &act.DecidedBy
 	}
 	return nil
+}
+
+type childrenQuery struct {
+	TaskPath
+	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
+
+	operate.ChildFilter
+}
+
+func (s *server) listChildren(ctx context.Context, q *childrenQuery, _ *endpoint.None) (*operate.ChildPage, error) {
+	return s.backend.StepChildren(ctx, q.UUID, q.StepUUID, q.ChildFilter)
 }

@@ -35,8 +35,7 @@ func (*submitBody) Salvager() func([]byte) (any, bool) {
 
 // submitTask answers 201 for a new task, 200 for one with the same idempotency key. It is a batch of one, so locations
 // in errors are moved from the item to the body.
-func (s *server) submitTask(ctx context.Context, _ *endpoint.None,
-	body *tasker.TaskRequest,
+func (s *server) submitTask(ctx context.Context, _ *endpoint.None, body *tasker.TaskRequest,
 ) (endpoint.Answer[tasker.TaskReceipt], error) {
 	var no endpoint.Answer[tasker.TaskReceipt]
 	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
@@ -61,10 +60,9 @@ func (s *server) submitTask(ctx context.Context, _ *endpoint.None,
 
 // submitTasks: without item_errors one refused task refuses all, before anything is stored. With it, tasks refused here
 // never reach the backend, and the answers are merged in the order of the request.
-func (s *server) submitTasks(ctx context.Context, _ *endpoint.None,
-	body *submitBody,
-) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {
-	var no endpoint.Answer[endpoint.Results[tasker.TaskReceipt]]
+func (s *server) submitTasks(ctx context.Context, _ *endpoint.None, body *submitBody,
+) (endpoint.Results[tasker.TaskReceipt], error) {
+	var no endpoint.Results[tasker.TaskReceipt]
 	// A request names its namespaces, so they are checked without the backend.
 	for i := range body.Tasks {
 		if body.refused[i] != nil {
@@ -99,5 +97,5 @@ func (s *server) submitTasks(ctx context.Context, _ *endpoint.None,
 		func(_ int, e *tasker.Error) tasker.TaskReceipt {
 			return tasker.TaskReceipt{Error: e}
 		})
-	return endpoint.OK(endpoint.ResultsOf(all)), nil
+	return endpoint.ResultsOf(all), nil
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -22,10 +23,8 @@ type taskQuery struct {
 	WaitMS int `query:"wait_ms" minimum:"0" doc:"Maximum wait for the task to be settled, at most 60000."`
 }
 
-func (s *server) listTasks(ctx context.Context, params *taskFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[tasker.TaskPage], error) {
-	var no endpoint.Answer[tasker.TaskPage]
+func (s *server) listTasks(ctx context.Context, params *taskFilter, _ *endpoint.None) (tasker.TaskPage, error) {
+	var no tasker.TaskPage
 	filter, err := params.filter()
 	if err != nil {
 		return no, err
@@ -37,14 +36,12 @@ func (s *server) listTasks(ctx context.Context, params *taskFilter,
 	if err != nil {
 		return no, err
 	}
-	return endpoint.OK(tasker.TaskPage{Tasks: endpoint.List(page.Tasks), NextCursor: page.NextCursor}), nil
+	return tasker.TaskPage{Tasks: endpoint.List(page.Tasks), NextCursor: page.NextCursor}, nil
 }
 
 // getTask answers, with wait_ms, when the task is settled or the time is over. A stopping server cuts the wait short
 // and answers with the present state.
-func (s *server) getTask(ctx context.Context, params *taskQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.Task], error) {
+func (s *server) getTask(ctx context.Context, params *taskQuery, _ *endpoint.None) (*tasker.Task, error) {
 	wait := time.Duration(min(params.WaitMS, int(web.MaxWait.Milliseconds()))) * time.Millisecond
 	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
@@ -53,26 +50,20 @@ func (s *server) getTask(ctx context.Context, params *taskQuery,
 	if err != nil && cut() {
 		task, err = s.backend.Task(ctx, params.UUID, 0)
 	}
-	return endpoint.OK(task), err
+	return task, err
 }
 
-func (s *server) getHistory(ctx context.Context, params *TaskPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.TaskHistory], error) {
-	var no endpoint.Answer[*tasker.TaskHistory]
+func (s *server) getHistory(ctx context.Context, params *TaskPath, _ *endpoint.None) (*tasker.TaskHistory, error) {
 	history, err := s.backend.TaskHistory(ctx, params.UUID)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	history.Transitions, history.Attempts = endpoint.List(history.Transitions), endpoint.List(history.Attempts)
-	return endpoint.OK(history), nil
+	return history, nil
 }
 
-func (s *server) explainTask(ctx context.Context, params *TaskPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.Explanation], error) {
-	explanation, err := s.backend.ExplainTask(ctx, params.UUID)
-	return endpoint.OK(explanation), err
+func (s *server) explainTask(ctx context.Context, params *TaskPath, _ *endpoint.None) (*tasker.Explanation, error) {
+	return s.backend.ExplainTask(ctx, params.UUID)
 }
 
 type taskFilter struct {
@@ -94,8 +85,7 @@ type taskFilter struct {
 func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 	f := tasker.TaskFilter{
 		Namespace: q.Namespace, Name: q.Name, Version: q.Version, Tag: q.Tag, CorrelationID: q.CorrelationID,
-		Initiator: q.Initiator,
-		Priority:  tasker.Priority(q.Priority), Limit: q.Limit, Cursor: q.Cursor,
+		Initiator: q.Initiator, Priority: tasker.Priority(q.Priority), Limit: q.Limit, Cursor: q.Cursor,
 		WithContext: q.Include == "context",
 	}
 	if !q.CreatedAfter.IsZero() {
@@ -116,4 +106,61 @@ func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 		f.States = append(f.States, state)
 	}
 	return f, nil
+}
+
+type cancelQuery struct {
+	TaskPath
+	endpoint.CancelParams
+}
+
+// cancelTask cancels a batch of one, so the item's error is the request's.
+func (s *server) cancelTask(ctx context.Context, params *cancelQuery, _ *endpoint.None) (tasker.TaskReceipt, error) {
+	var no tasker.TaskReceipt
+	receipts, err := s.cancel(ctx, tasker.CancelRequest{
+		TaskUUIDs: []uuid.UUID{params.UUID}, CancelledBy: params.CancelledBy, Reason: params.Reason,
+		ExpectedState: params.ExpectedState, IfMatch: params.IfMatch,
+	})
+	if err != nil {
+		return no, endpoint.Moved(err, "/task_uuids/0", "")
+	}
+	receipt, err := endpoint.First(receipts)
+	if err != nil {
+		return no, err
+	}
+	if receipt.Error != nil {
+		return no, endpoint.Moved(receipt.Error, "/task_uuids/0", "")
+	}
+	return receipt, nil
+}
+
+// cancelTasks decides task by task; a refused task has its error in its receipt.
+func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None, body *tasker.CancelRequest,
+) (endpoint.Results[tasker.TaskReceipt], error) {
+	receipts, err := s.cancel(ctx, *body)
+	return endpoint.ResultsOf(receipts), err
+}
+
+func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
+	req.CancelledBy = cmp.Or(req.CancelledBy, endpoint.Caller(ctx))
+	return s.backend.CancelTasks(ctx, req)
+}
+
+// editContext cannot set a context to null, which means a missing value here; callers use an empty object.
+func (s *server) editContext(ctx context.Context, params *TaskPath, body *tasker.EditContextRequest,
+) (*tasker.EditedContext, error) {
+	body.Context, body.Merge = absent(body.Context), absent(body.Merge)
+	body.EditedBy = cmp.Or(body.EditedBy, endpoint.Caller(ctx))
+	err := s.masker.RefuseContext(ctx, params.UUID, "/context", body.Context)
+	if err == nil {
+		err = s.masker.RefuseContext(ctx, params.UUID, "/merge", body.Merge)
+	}
+	if err != nil {
+		return nil, err
+	}
+	edited, err := s.backend.EditContext(ctx, params.UUID, *body)
+	if err != nil {
+		return nil, err
+	}
+	edited.EndedSteps = endpoint.List(edited.EndedSteps)
+	return edited, nil
 }

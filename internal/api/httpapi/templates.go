@@ -38,8 +38,7 @@ type templateFilter struct {
 	endpoint.PageQuery
 }
 
-func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
-	body *templateBody,
+func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None, body *templateBody,
 ) (endpoint.Answer[*tasker.Template], error) {
 	var no endpoint.Answer[*tasker.Template]
 	if err := reachDocument(ctx, body.TemplateSource); err != nil {
@@ -55,10 +54,9 @@ func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(registered.Created, location, registered), nil
 }
 
-func (s *server) listTemplates(ctx context.Context, params *templateFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[tasker.TemplatePage], error) {
-	var no endpoint.Answer[tasker.TemplatePage]
+func (s *server) listTemplates(ctx context.Context, params *templateFilter, _ *endpoint.None,
+) (tasker.TemplatePage, error) {
+	var no tasker.TemplatePage
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
 		return no, err
@@ -69,30 +67,24 @@ func (s *server) listTemplates(ctx context.Context, params *templateFilter,
 	if err != nil {
 		return no, err
 	}
-	return endpoint.OK(tasker.TemplatePage{Templates: endpoint.List(page.Templates), NextCursor: page.NextCursor}), nil
+	return tasker.TemplatePage{Templates: endpoint.List(page.Templates), NextCursor: page.NextCursor}, nil
 }
 
-func (s *server) getTemplate(ctx context.Context, params *TemplatePath,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.Template], error) {
+func (s *server) getTemplate(ctx context.Context, params *TemplatePath, _ *endpoint.None) (*tasker.Template, error) {
 	return s.template(ctx, params.Namespace, params.Name, "")
 }
 
-func (s *server) getTemplateVersion(ctx context.Context, params *versionPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*tasker.Template], error) {
+func (s *server) getTemplateVersion(ctx context.Context, params *versionPath, _ *endpoint.None,
+) (*tasker.Template, error) {
 	return s.template(ctx, params.Namespace, params.Name, params.Version)
 }
 
 // template returns a version, "" for the newest. The path names the namespace, so a key outside is forbidden.
-func (s *server) template(ctx context.Context, namespace, name,
-	version string,
-) (endpoint.Answer[*tasker.Template], error) {
+func (s *server) template(ctx context.Context, namespace, name, version string) (*tasker.Template, error) {
 	if err := endpoint.ReachNamespace(ctx, namespace, "path.namespace"); err != nil {
-		return endpoint.Answer[*tasker.Template]{}, err
+		return nil, err
 	}
-	template, err := s.backend.Template(ctx, namespace, name, version)
-	return endpoint.OK(template), err
+	return s.backend.Template(ctx, namespace, name, version)
 }
 
 // reachDocument refuses a template of a namespace outside the limits. It uses the engine's parser: another one could
@@ -127,13 +119,11 @@ type statsPath struct {
 	Tasks   int    `query:"tasks" minimum:"1" maximum:"1000" default:"100" doc:"Newest tasks to look at."`
 }
 
-func (s *server) getTemplateStats(ctx context.Context, params *statsPath,
-	_ *endpoint.None,
-) (endpoint.Answer[*operate.TemplateStats], error) {
+func (s *server) getTemplateStats(ctx context.Context, params *statsPath, _ *endpoint.None,
+) (*operate.TemplateStats, error) {
 	if err := endpoint.ReachNamespace(ctx, params.Namespace, "path.namespace"); err != nil {
-		return endpoint.Answer[*operate.TemplateStats]{}, err
+		return nil, err
 	}
-	stats, err := s.backend.TemplateStats(ctx, operate.TemplateStatsFilter{Namespace: params.Namespace,
+	return s.backend.TemplateStats(ctx, operate.TemplateStatsFilter{Namespace: params.Namespace,
 		Name: params.Name, Version: params.Version, Tasks: params.Tasks})
-	return endpoint.OK(stats), err
 }

@@ -14,9 +14,8 @@ import (
 )
 
 func (b *backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
-	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: f.State,
-		Owner: f.Owner, Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order,
-		Limit: cmp.Or(f.Limit, defaultPage)}, f.Cursor)
+	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: f.State, Owner: f.Owner,
+		Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order, Limit: cmp.Or(f.Limit, defaultPage)}, f.Cursor)
 	if err != nil {
 		return nil, refusal.Moved(err, "cursor", "query.cursor")
 	}
@@ -147,9 +146,8 @@ func (b *backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*d
 	return acted(ctx, &r, b.inbox.SaveRule, r.rule(&req.Rule), r.by(req.Act), shownRule)
 }
 
-func (b *backend) SplitGroup(ctx context.Context, id string, req deadletters.SplitRequest) (*deadletters.SavedRule,
-	error,
-) {
+func (b *backend) SplitGroup(ctx context.Context, id string, req deadletters.SplitRequest,
+) (*deadletters.SavedRule, error) {
 	var r reader
 	split := inbox.SplitRequest{By: r.by(req.Act), Name: req.Name, When: req.When, Keys: req.GroupBy, Title: req.Title}
 	return acted(ctx, &r, b.inbox.SplitGroup, r.group("path.group_id", id), split, shownRule)

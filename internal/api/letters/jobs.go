@@ -131,9 +131,8 @@ func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
 	job := dlqapi.Job{
 		OriginalJob: originalJob(l.Outgoing().Payload), Error: l.Failure.Message, AttemptCount: l.Attempts,
 		FirstFailedAt: l.FirstAt.Time().UTC().Format(pythonTime), LastFailedAt: l.LastAt.Time().UTC().Format(pythonTime),
-		QueueName: cmp.Or(posturl.Redact(l.Origin), q.Origin()), ErrorType: given(l.Failure.Type),
-		ID: uuid.UUID(l.ID), State: string(l.State), Replays: l.Replays, Parked: l.Parked,
-		Namespace: l.Namespace, Source: l.Source,
+		QueueName: cmp.Or(posturl.Redact(l.Origin), q.Origin()), ErrorType: given(l.Failure.Type), ID: uuid.UUID(l.ID),
+		State: string(l.State), Replays: l.Replays, Parked: l.Parked, Namespace: l.Namespace, Source: l.Source,
 	}
 	if l.Stack != "" {
 		job.StackTrace = given(failure.Cut(l.Stack, jobStack))

@@ -119,16 +119,14 @@ func (b *backend) RestoreLetter(ctx context.Context, id uuid.UUID, act deadlette
 func shownLetter(l *deadletter.Letter) deadletters.Letter {
 	out := deadletters.Letter{
 		LetterUUID: uuid.UUID(l.ID), Namespace: l.Namespace, Source: l.Source, Origin: posturl.Redact(l.Origin),
-		Format: l.Format, Position: l.Position, MessageID: l.MessageID,
-		State: l.State, StateAt: l.StateAt.Time(), DueAt: l.Due.Ptr(), Reason: l.Reason,
-		RedriveUUID: optionalID(l.Redrive), PurgeAt: l.PurgeAt.Ptr(),
+		Format: l.Format, Position: l.Position, MessageID: l.MessageID, State: l.State, StateAt: l.StateAt.Time(),
+		DueAt: l.Due.Ptr(), Reason: l.Reason, RedriveUUID: optionalID(l.Redrive), PurgeAt: l.PurgeAt.Ptr(),
 		GroupID: shownGroupID(l.Group), Failure: shownFailure(l.Failure, l.Stack), Handler: l.Handler,
-		Occurrences: l.Occurrences, Attempts: l.Attempts, Replays: l.Replays, Parked: l.Parked,
-		Lineage: l.Lineage, Unknown: l.Unknown, LinkedUUID: optionalID(l.Link.Letter), LinkedBy: string(l.Link.Kind),
-		FirstAt: l.FirstAt.Time(), LastAt: l.LastAt.Time(), CapturedAt: l.CapturedAt.Time(),
-		Original: shownContent(l.Original), SizeBytes: l.Size, Cut: l.Cut, Undecoded: l.Undecoded,
-		PayloadOmitted: l.Size > 0 && len(l.Original.Payload) == 0,
-		ETag:           etag(l.Version),
+		Occurrences: l.Occurrences, Attempts: l.Attempts, Replays: l.Replays, Parked: l.Parked, Lineage: l.Lineage,
+		Unknown: l.Unknown, LinkedUUID: optionalID(l.Link.Letter), LinkedBy: string(l.Link.Kind), FirstAt: l.FirstAt.Time(),
+		LastAt: l.LastAt.Time(), CapturedAt: l.CapturedAt.Time(), Original: shownContent(l.Original), SizeBytes: l.Size,
+		Cut: l.Cut, Undecoded: l.Undecoded, PayloadOmitted: l.Size > 0 && len(l.Original.Payload) == 0,
+		ETag: etag(l.Version),
 	}
 	if l.Edited != nil {
 		edited := shownContent(*l.Edited)

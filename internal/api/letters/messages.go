@@ -134,9 +134,8 @@ const messagesPage = 50
 
 const manualReason = "manual: "
 
-func (b *messages) Discard(ctx context.Context, of deadletters.MessageName, act deadletters.Act) (
-	*deadletters.MessageDone, error,
-) {
+func (b *messages) Discard(ctx context.Context, of deadletters.MessageName, act deadletters.Act,
+) (*deadletters.MessageDone, error) {
 	act.Reason = manualReason + act.Reason
 	by, err := actor(act)
 	if err != nil {
@@ -157,13 +156,12 @@ func eventID(l *deadletter.Letter) string { return cmp.Or(l.MessageID, l.ID.Stri
 // shownMessage converts a letter; whole means with payload and headers.
 func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 	content := l.Outgoing()
-	m := deadletters.DeadMessage{EventID: eventID(l), EventType: l.EventType,
-		OriginalTopic: posturl.Redact(l.Origin), Error: l.Failure.Message, ErrorType: l.Failure.Type, RetryCount: l.Replays,
-		AttemptCount: l.Attempts, FailedAt: l.FirstAt.Time(), LastFailedAt: l.LastAt.Time(), Status: statusOf[l.State],
-		ProducerID: l.Handler, CreatedAt: l.CapturedAt.Time(), LastUpdated: l.StateAt.Time(),
+	m := deadletters.DeadMessage{EventID: eventID(l), EventType: l.EventType, OriginalTopic: posturl.Redact(l.Origin),
+		Error: l.Failure.Message, ErrorType: l.Failure.Type, RetryCount: l.Replays, AttemptCount: l.Attempts,
+		FailedAt: l.FirstAt.Time(), LastFailedAt: l.LastAt.Time(), Status: statusOf[l.State], ProducerID: l.Handler,
+		CreatedAt: l.CapturedAt.Time(), LastUpdated: l.StateAt.Time(),
 		AgeSeconds: max(time.Since(l.FirstAt.Time()).Seconds(), 0), LetterUUID: uuid.UUID(l.ID), Source: l.Source,
-		Namespace: l.Namespace,
-		Parked:    l.Parked, Event: json.RawMessage("null")}
+		Namespace: l.Namespace, Parked: l.Parked, Event: json.RawMessage("null")}
 	if whole || l.Size <= inbox.SmallPayload && content.Payload != nil {
 		m.Event = originalJob(content.Payload)
 	}

@@ -194,9 +194,8 @@ func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 	f := &in.Failure
 	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
 		Content: r.content(at, &in.Content),
-		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type),
-			Code: r.text(at+"/failure/code", f.Code), Message: f.Message, Class: failure.Class(f.Class),
-			Retryable: f.Retryable == nil || *f.Retryable},
+		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type), Code: r.text(at+"/failure/code", f.Code),
+			Message: f.Message, Class: failure.Class(f.Class), Retryable: f.Retryable == nil || *f.Retryable},
 		Stack: f.Stack, Attempts: in.Attempts, FailedAt: r.filterTime(at+"/failed_at", in.FailedAt)}
 	if in.LetterUUID != nil {
 		out.Letter = task.ID(*in.LetterUUID)

@@ -74,13 +74,11 @@ func itemPage(items []deadletter.Item, limit int) deadletters.ItemPage {
 func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selection {
 	return deadletter.Selection{
 		Namespace: s.Namespace, Kind: s.Kind, IDs: some(s.IDs, readID), Groups: r.groups(at+"/groups", s.Groups),
-		Source: s.Source, Origin: s.Origin, Template: s.Template, State: s.State,
-		Type: s.ErrorType, Text: s.Text, HeaderName: s.HeaderName, HeaderValue: s.HeaderValue,
-		After: r.filterTime(at+"/after", s.After), Before: r.filterTime(at+"/before", s.Before),
-		FirstAfter:  r.filterTime(at+"/first_after", s.FirstAfter),
-		FirstBefore: r.filterTime(at+"/first_before", s.FirstBefore),
-		MinReplays:  s.MinReplays, Replayed: s.Replayed, Retryable: s.Retryable, Parked: s.Parked,
-		Reason: task.CaseReason(s.CaseReason), TaskState: task.State(s.TaskState),
+		Source: s.Source, Origin: s.Origin, Template: s.Template, State: s.State, Type: s.ErrorType, Text: s.Text,
+		HeaderName: s.HeaderName, HeaderValue: s.HeaderValue, After: r.filterTime(at+"/after", s.After),
+		Before: r.filterTime(at+"/before", s.Before), FirstAfter: r.filterTime(at+"/first_after", s.FirstAfter),
+		FirstBefore: r.filterTime(at+"/first_before", s.FirstBefore), MinReplays: s.MinReplays, Replayed: s.Replayed,
+		Retryable: s.Retryable, Parked: s.Parked, Reason: task.CaseReason(s.CaseReason), TaskState: task.State(s.TaskState),
 	}
 }
 
@@ -89,9 +87,8 @@ func (r *reader) redrive(req *deadletters.RedriveRequest) inbox.RedriveRequest {
 		By: r.by(req.Act), Operation: req.Operation,
 		Selection: r.selection("/selection", &req.Selection), Destination: r.text("/destination", req.Destination),
 		Plan: deadletter.Plan{Canary: req.Plan.Canary, Factor: req.Plan.Factor, Largest: req.Plan.Largest,
-			Observe: r.seconds("/plan/observe_seconds", req.Plan.ObserveSeconds), Rate: req.Plan.Rate,
-			Limit: req.Plan.Limit, KeepAttempts: req.Plan.KeepAttempts, Priority: string(req.Plan.Priority),
-			AtMostOnce: req.Plan.AtMostOnce},
+			Observe: r.seconds("/plan/observe_seconds", req.Plan.ObserveSeconds), Rate: req.Plan.Rate, Limit: req.Plan.Limit,
+			KeepAttempts: req.Plan.KeepAttempts, Priority: string(req.Plan.Priority), AtMostOnce: req.Plan.AtMostOnce},
 		Stop: deadletter.StopRule(req.Stop), IncludeParked: req.IncludeParked, Start: req.Start,
 	}
 	if req.Edit != nil {
@@ -115,13 +112,12 @@ func shownRedrive(r *deadletter.Redrive) deadletters.Redrive {
 
 func shownSelection(s *deadletter.Selection) deadletters.Selection {
 	return deadletters.Selection{
-		Namespace: s.Namespace, Kind: s.Kind, IDs: some(s.IDs, shownID),
-		Groups: some(s.Groups, deadletter.GroupID.String), Source: s.Source, Origin: posturl.Redact(s.Origin),
-		Template: s.Template, State: s.State, ErrorType: s.Type, Text: s.Text, HeaderName: s.HeaderName,
-		HeaderValue: s.HeaderValue, After: s.After.Time(), Before: s.Before.Time(),
-		FirstAfter: s.FirstAfter.Time(), FirstBefore: s.FirstBefore.Time(), MinReplays: s.MinReplays,
-		Replayed: s.Replayed, Retryable: s.Retryable, Parked: s.Parked,
-		CaseReason: tasker.CaseReason(s.Reason), TaskState: tasker.TaskState(s.TaskState),
+		Namespace: s.Namespace, Kind: s.Kind, IDs: some(s.IDs, shownID), Groups: some(s.Groups, deadletter.GroupID.String),
+		Source: s.Source, Origin: posturl.Redact(s.Origin), Template: s.Template, State: s.State, ErrorType: s.Type,
+		Text: s.Text, HeaderName: s.HeaderName, HeaderValue: s.HeaderValue, After: s.After.Time(), Before: s.Before.Time(),
+		FirstAfter: s.FirstAfter.Time(), FirstBefore: s.FirstBefore.Time(), MinReplays: s.MinReplays, Replayed: s.Replayed,
+		Retryable: s.Retryable, Parked: s.Parked, CaseReason: tasker.CaseReason(s.Reason),
+		TaskState: tasker.TaskState(s.TaskState),
 	}
 }
 
@@ -133,9 +129,8 @@ func shownPlan(p deadletter.Plan) deadletters.Plan {
 }
 
 func shownItem(i deadletter.Item) deadletters.Item {
-	return deadletters.Item{No: i.No, Kind: i.Kind, ID: uuid.UUID(i.ID),
-		State: i.State, Wave: i.Wave, At: i.At.Time(), Message: i.Message,
-		GroupID: shownGroupID(i.Group), Uncertain: i.Uncertain}
+	return deadletters.Item{No: i.No, Kind: i.Kind, ID: uuid.UUID(i.ID), State: i.State, Wave: i.Wave, At: i.At.Time(),
+		Message: i.Message, GroupID: shownGroupID(i.Group), Uncertain: i.Uncertain}
 }
 
 func shownPreview(p *inbox.Preview) deadletters.Preview {
@@ -166,9 +161,8 @@ func (r *reader) replay(req *deadletters.TopicReplayRequest) inbox.ReplayRequest
 	return out
 }
 
-func (b *backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.ReplayPreview,
-	error,
-) {
+func (b *backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplayRequest,
+) (*deadletters.ReplayPreview, error) {
 	var r reader
 	return asked(ctx, &r, b.inbox.PreviewReplay, r.replay(&req), shownReplayPreview)
 }
@@ -192,16 +186,14 @@ func shownReplayPreview(p *inbox.ReplayPreview) deadletters.ReplayPreview {
 	return out
 }
 
-func (b *backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.TopicReplay,
-	error,
-) {
+func (b *backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayRequest,
+) (*deadletters.TopicReplay, error) {
 	var r reader
 	return asked(ctx, &r, b.inbox.CreateReplay, r.replay(&req), shownReplay)
 }
 
-func (b *backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct) (*deadletters.TopicReplay,
-	error,
-) {
+func (b *backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct,
+) (*deadletters.TopicReplay, error) {
 	by, err := actor(act.Act)
 	if err != nil {
 		return nil, err
@@ -270,9 +262,8 @@ func shownIntake(in *deadletter.Intake) *deadletters.Intake {
 		return nil
 	}
 	out := &deadletters.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
-		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
-		IdempotencyKey: in.IdempotencyKey, OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
-		Input:      string(in.Input),
+		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority, IdempotencyKey: in.IdempotencyKey,
+		OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay, Input: string(in.Input),
 		MaxRetries: in.MaxRetries, TimeoutSeconds: in.Timeout.Seconds(), Tags: in.Tags}
 	if in.WriteFailures != "" {
 		out.OnFailure = &deadletters.IntakeFailure{Write: in.WriteFailures}

@@ -115,12 +115,11 @@ func (b *backend) Policies(ctx context.Context, namespace string) ([]deadletters
 // policy ignores the ETag: the expected version is part of the act.
 func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	return &deadletter.Policy{
-		Namespace: within(p.Namespace), Source: unstarred(p.Source), Origin: p.Origin,
-		Strategy: p.Strategy, MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
-		Base: r.seconds("/base_seconds", p.BaseSeconds), Cap: r.seconds("/cap_seconds", p.CapSeconds),
-		Multiplier: p.Multiplier, Jitter: p.Jitter, At: r.timeOfDay("/time_of_day", p.TimeOfDay),
-		MaxAge: r.seconds("/max_age_seconds", p.MaxAgeSeconds), OnlyTypes: p.OnlyTypes,
-		DiscardTests: p.DiscardTests, CopyRetries: p.CopyRetries,
+		Namespace: within(p.Namespace), Source: unstarred(p.Source), Origin: p.Origin, Strategy: p.Strategy,
+		MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted, Base: r.seconds("/base_seconds", p.BaseSeconds),
+		Cap: r.seconds("/cap_seconds", p.CapSeconds), Multiplier: p.Multiplier, Jitter: p.Jitter,
+		At: r.timeOfDay("/time_of_day", p.TimeOfDay), MaxAge: r.seconds("/max_age_seconds", p.MaxAgeSeconds),
+		OnlyTypes: p.OnlyTypes, DiscardTests: p.DiscardTests, CopyRetries: p.CopyRetries,
 	}
 }
 
@@ -134,13 +133,11 @@ func unstarred(name string) string {
 // shownPolicy: only a scheduled policy has a time of day, because midnight is 0 in the domain, like no time.
 func shownPolicy(p *deadletter.Policy) deadletters.Policy {
 	out := deadletters.Policy{
-		Namespace: p.Namespace, Source: cmp.Or(p.Source, deadletters.AllSources), Origin: p.Origin,
-		Strategy:   p.Strategy,
+		Namespace: p.Namespace, Source: cmp.Or(p.Source, deadletters.AllSources), Origin: p.Origin, Strategy: p.Strategy,
 		MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted, BaseSeconds: p.Base.Seconds(),
 		CapSeconds: p.Cap.Seconds(), Multiplier: p.Multiplier, Jitter: p.Jitter, MaxAgeSeconds: p.MaxAge.Seconds(),
 		OnlyTypes: p.OnlyTypes, DiscardTests: p.DiscardTests, CopyRetries: p.CopyRetries,
-		SetFrom: cmp.Or(p.SetFrom, model.SetByOperator), SetBy: p.SetBy,
-		SetAt: p.SetAt.Ptr(), ETag: etag(p.Version),
+		SetFrom: cmp.Or(p.SetFrom, model.SetByOperator), SetBy: p.SetBy, SetAt: p.SetAt.Ptr(), ETag: etag(p.Version),
 	}
 	if p.Strategy == model.Scheduled {
 		out.TimeOfDay = fmt.Sprintf("%02d:%02d", int(p.At/time.Hour), int(p.At%time.Hour/time.Minute))

@@ -23,10 +23,8 @@ import (
 // Damage.
 func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.AuditRecord, error) {
 	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID),
-		Namespace: f.Namespace,
-		Template:  f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind, After: task.FromFilter(f.After),
-		Before: task.FromFilter(f.Before),
-		Below:  f.Below, Limit: f.Limit}
+		Namespace: f.Namespace, Template: f.Template, Actor: f.Actor, Key: f.KeyName, Kind: f.Kind,
+		After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Below: f.Below}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "template", f.Template, "actor", f.Actor, "key_name", f.KeyName, "kind", f.Kind)
 	faults.instant("after", filter.After)
@@ -38,18 +36,12 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	if filter.Limit == 0 {
-		filter.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
-	}
+	filter.Limit = b.page(f.Limit, defaultPage)
 	acts, err := b.engine.Audit(ctx, filter)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]operate.AuditRecord, len(acts))
-	for i := range acts {
-		out[i] = toRecord(&acts[i])
-	}
-	return out, nil
+	return each(acts, toRecord), nil
 }
 
 func toRecord(stored *task.Act) operate.AuditRecord {

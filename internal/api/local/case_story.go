@@ -19,17 +19,14 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, er
 	whole := c.Snapshot != nil
 	c, damage := c.Shown()
 	out := &operate.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID),
-		Namespace: tpl.Namespace, TaskName: tpl.Name,
-		OriginalState: tasker.TaskState(c.OriginalState), Reason: tasker.CaseReason(c.Reason),
-		Cause:    operate.CaseCause(c.Cause),
-		OpenedAt: c.OpenedAt.Time(), OccurrenceCount: c.Occurrences, LastOccurredAt: c.OccurredAt.Time(),
-		FailedStep: c.Step, Handler: handlerOf(tpl, c.Step), Fingerprint: c.Fingerprint, ErrorMessage: c.Message,
-		Class: tasker.FailureClass(c.Class), Retryable: c.Retryable,
-		Snapshot: c.Snapshot, Recovery: fromRecovery(c.Recovery),
-		ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes, ResolvedAt: c.ResolvedAt.Ptr(),
-		ResolvedBy:    c.ResolvedBy,
-		ResolvedByKey: c.ResolvedKey,
-		Metadata:      c.Metadata, MetadataOmitted: c.MetadataOmitted, ReplayCount: c.Replays.Count,
+		Namespace: tpl.Namespace, TaskName: tpl.Name, OriginalState: tasker.TaskState(c.OriginalState),
+		Reason: tasker.CaseReason(c.Reason), Cause: operate.CaseCause(c.Cause), OpenedAt: c.OpenedAt.Time(),
+		OccurrenceCount: c.Occurrences, LastOccurredAt: c.OccurredAt.Time(), FailedStep: c.Step,
+		Handler: handlerOf(tpl, c.Step), Fingerprint: c.Fingerprint, ErrorMessage: c.Message,
+		Class: tasker.FailureClass(c.Class), Retryable: c.Retryable, Snapshot: c.Snapshot,
+		Recovery: fromRecovery(c.Recovery), ResolutionStatus: tasker.CaseResolution(c.Status), ResolutionNotes: c.Notes,
+		ResolvedAt: c.ResolvedAt.Ptr(), ResolvedBy: c.ResolvedBy, ResolvedByKey: c.ResolvedKey,
+		Metadata: c.Metadata, MetadataOmitted: c.MetadataOmitted, ReplayCount: c.Replays.Count,
 		LastReplayedAt: c.Replays.At, LastReplayedBy: c.Replays.By, LastReplayedByKey: c.Replays.Key,
 		CreatedAt: c.CreatedAt.Time(), UpdatedAt: c.UpdatedAt.Time(), NoteCount: c.NoteCount, ETag: c.Seen().Version}
 	if !whole {
@@ -60,11 +57,9 @@ func handlerOf(tpl *task.Template, step string) string {
 
 func fromOccurrence(o task.Occurrence) operate.CaseOccurrence {
 	return operate.CaseOccurrence{No: o.No, OccurredAt: o.At.Time(), Reason: tasker.CaseReason(o.Reason),
-		Cause:         operate.CaseCause(o.Cause),
-		OriginalState: tasker.TaskState(o.OriginalState), FailedStep: o.Step, Fingerprint: o.Fingerprint,
-		ErrorMessage: o.Message,
-		Class:        tasker.FailureClass(o.Class), Retryable: o.Retryable, Recovery: fromRecovery(o.Recovery),
-		Snapshot: o.Snapshot}
+		Cause: operate.CaseCause(o.Cause), OriginalState: tasker.TaskState(o.OriginalState), FailedStep: o.Step,
+		Fingerprint: o.Fingerprint, ErrorMessage: o.Message, Class: tasker.FailureClass(o.Class),
+		Retryable: o.Retryable, Recovery: fromRecovery(o.Recovery), Snapshot: o.Snapshot}
 }
 
 func fromRecovery(r *task.Recovery) *operate.CaseRecovery {

@@ -30,13 +30,9 @@ func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Ca
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]operate.Case, len(list))
-	for i, c := range list {
-		shown, err := b.fromCase(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = *shown
+	out, err := eachOr(list, func(c *task.Case) (*operate.Case, error) { return b.fromCase(ctx, c) })
+	if err != nil {
+		return nil, err
 	}
 	return out, b.addStates(ctx, out)
 }
@@ -69,10 +65,9 @@ func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 // limit.
 func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason),
-		Namespace: f.Namespace, TaskName: f.TaskName,
-		Step: f.FailedStep, Handler: f.Handler, Fingerprint: f.Fingerprint, Message: f.ErrorMessage,
-		State: task.State(f.CurrentState), After: task.FromFilter(f.After), Before: task.FromFilter(f.Before), Limit: f.Limit,
-		Offset: f.Offset}
+		Namespace: f.Namespace, TaskName: f.TaskName, Step: f.FailedStep, Handler: f.Handler, Fingerprint: f.Fingerprint,
+		Message: f.ErrorMessage, State: task.State(f.CurrentState), After: task.FromFilter(f.After),
+		Before: task.FromFilter(f.Before), Offset: f.Offset}
 	if len(f.CaseUUIDs) > 0 {
 		out.IDs = toIDs(f.CaseUUIDs)
 	}
@@ -91,9 +86,7 @@ func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilte
 		faults.add("dlq_reason", "must be staleness_timeout, max_retries_exceeded, dependency_cycle_detected, "+
 			"worker_unavailable or manual_dlq")
 	}
-	if out.Limit == 0 {
-		out.Limit = min(page, b.engine.Config().Limits.PageItems)
-	}
+	out.Limit = b.page(f.Limit, page)
 	return out, faults.err()
 }
 
@@ -255,12 +248,10 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) 
 		out[i] = operate.QueuedCase{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(q.Case.ID),
 			TaskUUID: toUUID(q.Case.TaskID), Namespace: tpl.Namespace, TaskName: tpl.Name,
 			OriginalState: tasker.TaskState(q.Case.OriginalState), CurrentState: tasker.TaskState(q.Task.State),
-			Reason:   tasker.CaseReason(q.Case.Reason),
-			OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(), PriorityScore: q.Score,
-			Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
+			Reason: tasker.CaseReason(q.Case.Reason), OpenedAt: q.Case.OpenedAt.Time(), MinutesInDLQ: q.Open.Minutes(),
+			PriorityScore: q.Score, Priority: tasker.Priority(b.engine.PriorityName(q.Task.Priority)), Recovered: q.Recovered,
 			Cause: operate.CaseCause(q.Case.Cause), OccurrenceCount: q.Case.Occurrences,
-			LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step,
-			Handler:     handlerOf(tpl, q.Case.Step),
+			LastOccurredAt: q.Case.OccurredAt.Time(), FailedStep: q.Case.Step, Handler: handlerOf(tpl, q.Case.Step),
 			Fingerprint: q.Case.Fingerprint, ErrorMessage: q.Case.Message, Class: tasker.FailureClass(q.Case.Class),
 			Retryable: q.Case.Retryable}
 	}
@@ -271,7 +262,7 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) 
 // tasks up to the engine's bound; see engine.Engine.Staleness.
 func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]operate.StaleTask, error) {
 	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName,
-		Limit: f.Limit}
+		Limit: b.page(f.Limit, defaultStaleness)}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "task_name", f.TaskName)
 	if f.Health != "" && f.Health != operate.Healthy && f.Health != operate.Warning && f.Health != operate.Stale {
@@ -280,32 +271,24 @@ func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]o
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	if filter.Limit == 0 {
-		filter.Limit = min(defaultStaleness, b.engine.Config().Limits.PageItems)
-	}
 	list, err := b.engine.Staleness(ctx, filter)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]operate.StaleTask, len(list))
 	// One time for all rows makes them comparable.
 	now := b.engine.Now()
-	for i := range list {
-		out[i] = b.fromStaleness(&list[i], now)
-	}
-	return out, nil
+	return each(list, func(s *engine.Staleness) operate.StaleTask { return b.fromStaleness(s, now) }), nil
 }
 
 // fromStaleness converts one row. now is for StaleAt.
 func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.StaleTask {
 	_, damage := s.Task.Shown()
 	out := operate.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID),
-		Namespace: s.Template.Namespace, TaskName: s.Template.Name,
-		CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(),
-		StalenessThresholdMinutes: s.Threshold.Minutes(),
-		CountedMinutes:            s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source),
-		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(s.Task, now).Ptr(),
-		Health: operate.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
+		Namespace: s.Template.Namespace, TaskName: s.Template.Name, CurrentState: tasker.TaskState(s.Task.State),
+		TimeInStateMinutes: s.InState.Minutes(), StalenessThresholdMinutes: s.Threshold.Minutes(),
+		CountedMinutes: s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source),
+		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(s.Task, now).Ptr(), Health: operate.Health(s.Health),
+		Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
 	// A damaged template may have fewer steps than the task.
 	if step := s.PromisedStep; step != nil && step.Ordinal <= len(s.Template.Steps) {
 		out.PromisedStep = s.Template.Steps[step.Ordinal-1].Name
@@ -327,10 +310,9 @@ func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest
 	out := make([]operate.Detection, len(list))
 	for i, d := range list {
 		out[i] = operate.Detection{TaskUUID: toUUID(d.Task), Namespace: d.Template.Namespace, TaskName: d.Template.Name,
-			CurrentState:       tasker.TaskState(d.State),
-			TimeInStateMinutes: d.InState.Minutes(), ThresholdMinutes: d.Threshold.Minutes(),
-			ActionTaken: operate.DetectionAction(d.Action),
-			MovedToDLQ:  d.Case, TransitionSuccess: d.Errored}
+			CurrentState: tasker.TaskState(d.State), TimeInStateMinutes: d.InState.Minutes(),
+			ThresholdMinutes: d.Threshold.Minutes(), ActionTaken: operate.DetectionAction(d.Action), MovedToDLQ: d.Case,
+			TransitionSuccess: d.Errored}
 	}
 	return out, nil
 }

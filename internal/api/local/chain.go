@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -36,9 +37,7 @@ func (c Chain) AuditChain(ctx context.Context, f operate.AuditChainFilter) (*ope
 	if c.trail == nil {
 		return nil, noChain()
 	}
-	if f.Limit == 0 {
-		f.Limit = defaultPage
-	}
+	f.Limit = cmp.Or(f.Limit, defaultPage)
 	links, err := c.trail.Links(ctx, f.Above, f.Limit)
 	if err != nil {
 		return nil, ToError(err)

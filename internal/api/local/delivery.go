@@ -26,8 +26,7 @@ type Dispatched struct {
 // see engine.Engine.Dispatch. It waits up to wait for the first one. leaving: the worker gets no more steps.
 // CodeNotFound: the worker is unknown. CodeWrongState: it only polls. What cannot be sent, the caller gives back by
 // Settle with protocol.ResultReleased.
-func (b *Backend) Dispatch(ctx context.Context, worker uuid.UUID, capacity int,
-	wait time.Duration,
+func (b *Backend) Dispatch(ctx context.Context, worker uuid.UUID, capacity int, wait time.Duration,
 ) (steps []Dispatched, leaving bool, err error) {
 	leases, leaving, err := b.engine.Dispatch(ctx, toID(worker), max(capacity, 1), wait)
 	if err != nil {

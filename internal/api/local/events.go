@@ -7,8 +7,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/news"
 	"github.com/taskerhq/tasker/internal/engine/feed"
@@ -49,13 +47,10 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 // names each fault; an unknown type or state is refused rather than never delivered.
 func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Listener, error) {
 	l := feed.Filter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name,
-		Tag:           f.Tag,
-		CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
+		Tag: f.Tag, CorrelationID: f.CorrelationID, Queue: f.Queue, After: f.LastEventID}
 	var faults filterFaults
 	faults.names("name", f.Name, "tag", f.Tag, "correlation_id", f.CorrelationID)
-	for _, namespace := range f.Namespaces {
-		faults.name("namespace", namespace)
-	}
+	faults.all("namespace", f.Namespaces)
 	for _, t := range f.Types {
 		if !knownEvent(t) {
 			faults.add("type", "there is no event type \""+string(t)+"\"")
@@ -91,7 +86,7 @@ func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tas
 		n, e := &notices[i], &batch[i]
 		*e = tasker.Event{ID: n.Position, Type: tasker.EventType(n.Kind), At: n.At.Time(), Cause: n.Cause,
 			CorrelationID: n.CorrelationID, Tags: n.Tags,
-			FromState: tasker.TaskState(n.From), ToState: tasker.TaskState(n.To), CaseUUID: optional(n.Case),
+			FromState: tasker.TaskState(n.From), ToState: tasker.TaskState(n.To), CaseUUID: optionalUUID(n.Case),
 			CaseReason: tasker.CaseReason(n.Reason), ResolutionStatus: tasker.CaseResolution(n.Status)}
 		if n.Queue != nil {
 			e.Queue = &tasker.QueueDepth{Ready: n.Queue.Ready, Capped: n.Queue.Capped, ByPriority: map[string]int{}}
@@ -112,16 +107,8 @@ func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tas
 		if err != nil {
 			return nil, err
 		}
-		e.TaskUUID, e.Namespace, e.Name = optional(n.Task), t.Namespace, t.Name
+		e.TaskUUID, e.Namespace, e.Name = optionalUUID(n.Task), t.Namespace, t.Name
 		e.Priority = tasker.Priority(b.engine.PriorityName(n.Priority))
 	}
 	return batch, nil
-}
-
-func optional(id task.ID) *uuid.UUID {
-	if id.IsZero() {
-		return nil
-	}
-	u := toUUID(id)
-	return &u
 }

@@ -17,8 +17,7 @@ import (
 // of a page; the cursor continues it. The total stops at a bound (TotalCapped).
 func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (*operate.FailedTaskPage, error) {
 	filter, err := b.toCaseFilter(operate.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending),
-		Reason: f.Reason, Namespace: f.Namespace,
-		TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit,
+		Reason: f.Reason, Namespace: f.Namespace, TaskName: f.TaskType, After: f.After, Before: f.Before, Limit: f.Limit,
 		CaseFailureFilter: operate.CaseFailureFilter{FailedStep: f.FailedStep, ErrorMessage: f.ErrorMessage}}, defaultPage)
 	if err != nil {
 		return nil, err
@@ -32,7 +31,7 @@ func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (
 	}
 	if f.Cursor != "" {
 		if filter.Below, err = task.ParseID(f.Cursor); err != nil {
-			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+			return nil, noCursor("cursor")
 		}
 	}
 	found, err := b.engine.FailedTasks(ctx, filter)
@@ -64,15 +63,13 @@ func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (ope
 	l = &engine.FailedTask{Task: t, Case: c, Failed: l.Failed}
 	m := l.Task.Meta
 	out := operate.FailedTask{Damage: damages(damage, wrong, tpl.Unread), TaskID: toUUID(l.Task.ID),
-		CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name,
-		State: tasker.TaskState(l.Task.State), Priority: tasker.Priority(b.engine.PriorityText(l.Task)),
-		CreatedAt:    l.Task.CreatedAt.Time(),
+		CaseID: toUUID(l.Case.ID), Namespace: tpl.Namespace, TaskType: tpl.Name, State: tasker.TaskState(l.Task.State),
+		Priority: tasker.Priority(b.engine.PriorityText(l.Task)), CreatedAt: l.Task.CreatedAt.Time(),
 		MovedToDLQAt: l.Case.OpenedAt.Time(), FailureReason: tasker.CaseReason(l.Case.Reason),
-		Cause:           operate.CaseCause(l.Case.Cause),
-		OccurrenceCount: l.Case.Occurrences, LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step,
-		Fingerprint: l.Case.Fingerprint, ErrorMessage: l.Case.Message, Retryable: l.Case.Retryable,
-		ResolutionStatus: tasker.CaseResolution(l.Case.Status), ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(),
-		LastReplayedBy:    m.ReplayedBy,
+		Cause: operate.CaseCause(l.Case.Cause), OccurrenceCount: l.Case.Occurrences,
+		LastOccurredAt: l.Case.OccurredAt.Time(), FailedStep: l.Case.Step, Fingerprint: l.Case.Fingerprint,
+		ErrorMessage: l.Case.Message, Retryable: l.Case.Retryable, ResolutionStatus: tasker.CaseResolution(l.Case.Status),
+		ReplayCount: m.Replays, LastReplayedAt: m.ReplayedAt.Ptr(), LastReplayedBy: m.ReplayedBy,
 		LastReplayedByKey: m.ReplayedKey}
 	if l.Failed != nil {
 		a, wrong := l.Failed.Shown()
@@ -91,8 +88,7 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req operate.Repl
 		return nil, err
 	}
 	r, err := b.engine.Replay(ctx, toID(id), engine.Replay{Expect: expect, Actor: req.ReplayedBy, Reason: req.Reason,
-		ResetAttempts: req.ResetRetryCount,
-		Priority:      string(req.NewPriority)})
+		ResetAttempts: req.ResetRetryCount, Priority: string(req.NewPriority)})
 	if err != nil {
 		return nil, ToError(err)
 	}
@@ -130,8 +126,7 @@ func (b *Backend) FailureReport(ctx context.Context, namespace string) (*operate
 	}
 	for i, a := range r.Alarms {
 		out.Alarms[i] = operate.FailureAlarm{Kind: operate.FailureAlarmKind(a.Kind), Message: a.Message(),
-			Namespace:     a.Namespace,
-			FailureReason: tasker.CaseReason(a.Reason), Fingerprint: a.Fingerprint, Count: a.Cases}
+			Namespace: a.Namespace, FailureReason: tasker.CaseReason(a.Reason), Fingerprint: a.Fingerprint, Count: a.Cases}
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -208,8 +209,7 @@ func (h *history) untold(s *task.Step) task.Attempt {
 
 // attempt adds the transitions of one lease, and the attempt if listed. It returns the step's next state. A time of 0
 // did not happen, and a transition to the same state is not shown.
-func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt,
-	listed bool,
+func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt, listed bool,
 ) (task.StepState, error) {
 	worker, err := h.worker(ctx, a.WorkerNo)
 	if err != nil {
@@ -275,9 +275,8 @@ func why(a *task.Attempt) string {
 // secret token of the worker.
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
 	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Lease: a.Token,
-		Worker: worker, Outcome: string(a.Outcome),
-		ReadyAt: a.ReadyAt.Ptr(), AssignedAt: a.AssignedAt.Ptr(), StartedAt: a.StartedAt.Ptr(),
-		FinishedAt: a.FinishedAt.Ptr()}
+		Worker: worker, Outcome: string(a.Outcome), ReadyAt: a.ReadyAt.Ptr(), AssignedAt: a.AssignedAt.Ptr(),
+		StartedAt: a.StartedAt.Ptr(), FinishedAt: a.FinishedAt.Ptr()}
 	if id, known := h.workerIDs[worker]; known {
 		out.WorkerID = &id
 	}
@@ -306,4 +305,36 @@ func (h *history) act(s *task.Step, state task.StepState, a *task.Act) task.Step
 	}
 	tr.Actor, tr.KeyName, tr.Reason = a.Actor, a.Key, a.Reason
 	return task.StepState(a.To)
+}
+
+type record struct {
+	attempt *task.Attempt
+	act     *task.Act
+}
+
+// merged returns the records of one step in the order of writing. An act follows the attempt that it ended. Both lists
+// are sorted by time.
+func merged(r engine.Records, s *task.Step) []record {
+	var out []record
+	acts := r.Acts
+	for i := range r.Attempts {
+		a := &r.Attempts[i]
+		if a.StepID != s.ID {
+			continue
+		}
+		// Strictly before: an act of the same time follows the attempt that it ended.
+		for len(acts) > 0 && acts[0].At < a.FinishedAt {
+			if acts[0].StepID == s.ID {
+				out = append(out, record{act: &acts[0]})
+			}
+			acts = acts[1:]
+		}
+		out = append(out, record{attempt: a})
+	}
+	for i := range acts {
+		if acts[i].StepID == s.ID {
+			out = append(out, record{act: &acts[i]})
+		}
+	}
+	return out
 }

@@ -91,9 +91,8 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 		}
 	}
 	*s = engine.Submission{TaskType: r.TaskType, Namespace: r.Namespace, Context: r.Parameters,
-		Priority:     string(r.Priority),
-		Capabilities: r.RequiredCapabilities, Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries,
-		RunAt:          task.FromOptional(r.RunAt),
+		Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
+		Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries, RunAt: task.FromOptional(r.RunAt),
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID, Queued: true, Caller: caller,
 		Meta: task.Meta{Tags: r.Tags, Initiator: r.UserID, TraceParent: trace, Estimate: r.EstimatedDurationSeconds}}
 	if r.Unique != nil {
@@ -160,8 +159,7 @@ func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000
 // CancelQueueTask implements queueapi.Backend. WorkerNotified: a worker held the step; it learns of the cancellation
 // with its next heartbeat, by NotifiedBy at the latest if it keeps its interval. CodeWrongState: the task has ended in
 // another way. A second cancellation succeeds and reports the first one.
-func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID,
-	req queueapi.QueueCancel,
+func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID, req queueapi.QueueCancel,
 ) (*queueapi.QueueCancelled, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {

@@ -19,9 +19,8 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 	}
 	out := &queueapi.QueueStats{At: s.At.Time(), Queues: map[string]queueapi.QueueOfPriority{},
 		Queue: queueapi.QueueTotals{TotalDepth: s.Depth, QueueDepth: s.Depth, ByPriority: map[string]int{},
-			Sampled: s.Sampled, Capped: s.Capped,
-			OldestAgeSeconds: ageOf(s.Oldest, s.Depth), P50AgeSeconds: ageOf(s.P50, s.Depth),
-			P95AgeSeconds: ageOf(s.P95, s.Depth)},
+			Sampled: s.Sampled, Capped: s.Capped, OldestAgeSeconds: ageOf(s.Oldest, s.Depth),
+			P50AgeSeconds: ageOf(s.P50, s.Depth), P95AgeSeconds: ageOf(s.P95, s.Depth)},
 		Aging: queueapi.QueueAging{OldestQueuedTaskAgeSeconds: ageOf(s.Oldest, s.Depth),
 			TasksWaitingOverThreshold: s.Overdue, ThresholdSeconds: someSeconds(s.Patience)},
 		Workers:    b.countWorkers(s.Workers, s.Loads),
@@ -45,8 +44,7 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 	for _, l := range s.Levels {
 		name := b.engine.PriorityName(l.Level)
 		out.Queues[name] = queueapi.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned,
-			Executing:  l.Executing,
-			Processing: l.Assigned + l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
+			Executing: l.Executing, Processing: l.Assigned + l.Executing, OldestAgeSeconds: ageOf(l.Oldest, l.Ready)}
 		out.Queue.ByPriority[name] = l.Ready
 		out.Queue.Executing += l.Assigned + l.Executing
 	}
@@ -105,8 +103,7 @@ func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queu
 
 func throughput(m engine.Measured) queueapi.QueueThroughput {
 	return queueapi.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute,
-		HandedOutLastMinute:    m.HandedLastMinute,
-		AvgTaskDurationSeconds: ageOf(m.MeanRun, m.RunsLastMinute)}
+		HandedOutLastMinute: m.HandedLastMinute, AvgTaskDurationSeconds: ageOf(m.MeanRun, m.RunsLastMinute)}
 }
 
 // pressureOf converts the state of back-pressure: open, the tier reached, or overloaded, which comes first because it

@@ -50,7 +50,7 @@ func (b *Backend) Routes(ctx context.Context, f queueapi.RouteFilter) (*queueapi
 			faults = append(faults, tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
 		}
 	}
-	if f.Limit = cmp.Or(f.Limit, min(defaultRoutes, b.engine.Config().Limits.PageItems)); f.Limit < 1 ||
+	if f.Limit = b.page(f.Limit, defaultRoutes); f.Limit < 1 ||
 		f.Limit > b.engine.Config().Limits.PageItems {
 		faults = append(faults, tasker.Detail{Location: "limit",
 			Message: fmt.Sprintf("must be 1 to %d", b.engine.Config().Limits.PageItems)})

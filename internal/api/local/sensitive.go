@@ -30,11 +30,7 @@ func (b *Backend) OfTask(ctx context.Context, id uuid.UUID) (sensitive.Rule, err
 
 // OfTemplate returns the sensitive pointers of a version of a template; "" is the newest. CodeNotFound: there is none.
 func (b *Backend) OfTemplate(ctx context.Context, namespace, name, version string) (sensitive.Rule, error) {
-	t, err := b.engine.Template(ctx, namespace, name, version)
-	if err != nil {
-		return sensitive.Rule{}, ToError(err)
-	}
-	return ruleOf(t), nil
+	return as(ruleOf)(b.engine.Template(ctx, namespace, name, version))
 }
 
 // OfCase is OfTask for the task of a case.

@@ -166,12 +166,10 @@ func (b *Backend) StepLogs(ctx context.Context, taskID, stepID uuid.UUID) ([]tas
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.AttemptLog, len(logs))
-	for i, l := range logs {
-		out[i] = tasker.AttemptLog{StepUUID: stepID, Attempt: l.Attempt, Lease: l.Token, At: l.At.Time(), Bytes: l.Bytes,
+	return each(logs, func(l *task.AttemptLog) tasker.AttemptLog {
+		return tasker.AttemptLog{StepUUID: stepID, Attempt: l.Attempt, Lease: l.Token, At: l.At.Time(), Bytes: l.Bytes,
 			Text: l.Text}
-	}
-	return out, nil
+	}), nil
 }
 
 // step converts a step, which may be newer than the view, with its last failure and the last act on it.
@@ -261,10 +259,8 @@ func (v *view) actOn(s *task.Step, out *tasker.Step) {
 func fromFailure(f *task.Failure) *tasker.Failure {
 	retryable := f.Retryable
 	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
-		ResponseBody: f.ResponseBody,
-		Retryable:    &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000,
-		Class:   tasker.FailureClass(task.ClassOf(f)),
-		Details: f.Details}
+		ResponseBody: f.ResponseBody, Retryable: &retryable, RetryAfterSeconds: float64(f.RetryAfterMS) / 1000,
+		Class: tasker.FailureClass(task.ClassOf(f)), Details: f.Details}
 }
 
 // toFailure: Retryable defaults to true; the pause is cut to the longest delay, and a negative one counts as none. The
@@ -275,9 +271,8 @@ func toFailure(f *tasker.Failure) *task.Failure {
 	}
 	after := min(max(f.RetryAfterSeconds, 0), task.MaxDelay.Seconds())
 	return &task.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
-		ResponseBody: f.ResponseBody,
-		Retryable:    f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000), Class: failure.Class(f.Class),
-		Details: f.Details}
+		ResponseBody: f.ResponseBody, Retryable: f.Retryable == nil || *f.Retryable, RetryAfterMS: int64(after * 1000),
+		Class: failure.Class(f.Class), Details: f.Details}
 }
 
 // toStepAct also returns the pointer of the actor's field: each kind of act has its own, and a problem must be at the
@@ -304,8 +299,7 @@ func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error
 
 // ActOnStep implements tasker.TaskBackend. CodeWrongState: the step is settled, or its task is terminal. CodeConflict:
 // the step is not as expected. The act and its effect on the task are one transaction.
-func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID,
-	act tasker.StepAction,
+func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID, act tasker.StepAction,
 ) (*tasker.Step, error) {
 	a, field, err := toStepAct(act)
 	if err != nil {

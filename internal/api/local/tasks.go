@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -93,21 +94,16 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		Priority: tasker.Priority(b.engine.PriorityText(t)), PriorityLevel: t.Priority, Context: t.Context,
 		CreatedAt: t.CreatedAt.Time(), RunAt: t.RunAt.Ptr(), FinishedAt: t.FinishedAt.Ptr(), DeadlineAt: t.DeadlineAt.Ptr(),
 		TotalSteps: c.Total(), PendingSteps: c.Pending, InProgressSteps: c.Active, WaitingSteps: c.Waiting,
-		CompletedSteps: c.Done,
-		FailedSteps:    c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
-		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID,
-		IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey, WaitsForTurn: t.Meta.Held,
-		Intake:    fromIntake(t.Meta.Intake),
-		Schedule:  fromSchedule(t.Meta.Schedule),
-		Parent:    fromParent(t.Meta.Child),
-		Unique:    fromUniqueMark(t.Meta.Unique),
-		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
-		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,
-		TraceParent:    t.Meta.TraceParent,
+		CompletedSteps: c.Done, FailedSteps: c.Failed, CancelledSteps: c.Cancelled,
+		CompletionPercentage: percentage(c.Done, c.Total()), Tags: t.Meta.Tags, CorrelationID: t.CorrelationID,
+		ParentCorrelationID: t.Meta.ParentCorrelationID, IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey,
+		WaitsForTurn: t.Meta.Held, Intake: fromIntake(t.Meta.Intake), Schedule: fromSchedule(t.Meta.Schedule),
+		Parent: fromParent(t.Meta.Child), Unique: fromUniqueMark(t.Meta.Unique), Initiator: t.Meta.Initiator,
+		SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason, CancelReason: t.Meta.CancelReason,
+		CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey, TraceParent: t.Meta.TraceParent,
 		ContextVersion: t.Meta.ContextEdits, ContextEditedAt: t.Meta.EditedAt.Ptr(), ContextEditedBy: t.Meta.EditedBy,
-		ContextEditedByKey: t.Meta.EditedKey,
-		ReplayCount:        t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(), LastReplayedBy: t.Meta.ReplayedBy,
-		LastReplayedByKey: t.Meta.ReplayedKey, ETag: t.Seen().Version}, nil
+		ContextEditedByKey: t.Meta.EditedKey, ReplayCount: t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(),
+		LastReplayedBy: t.Meta.ReplayedBy, LastReplayedByKey: t.Meta.ReplayedKey, ETag: t.Seen().Version}, nil
 }
 
 // percentage is rounded to two decimals; 0 for a damaged task without steps.
@@ -132,13 +128,10 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &tasker.TaskPage{Tasks: make([]tasker.Task, len(tasks))}
-	for i, t := range tasks {
-		out, err := b.fromTask(ctx, t)
-		if err != nil {
-			return nil, err
-		}
-		page.Tasks[i] = *out
+	page := &tasker.TaskPage{}
+	page.Tasks, err = eachOr(tasks, func(t *task.Task) (*tasker.Task, error) { return b.fromTask(ctx, t) })
+	if err != nil {
+		return nil, err
 	}
 	if !next.IsZero() {
 		page.NextCursor = next.String()
@@ -149,7 +142,7 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 // toFilter reports every fault at its query parameter.
 func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag,
-		CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit, Contexts: f.WithContext}
+		CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: b.page(f.Limit, defaultPage), Contexts: f.WithContext}
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id",
 		f.CorrelationID, "initiator", f.Initiator)
@@ -177,20 +170,10 @@ func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 		}
 		out.Below = id
 	}
-	if out.Limit == 0 {
-		out.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
-	}
 	return out, faults.err()
 }
 
-func knownState(s task.State) bool {
-	for _, known := range task.States {
-		if s == known {
-			return true
-		}
-	}
-	return false
-}
+func knownState(s task.State) bool { return slices.Contains(task.States, s) }
 
 // CancelTasks implements tasker.TaskBackend. The receipts are in the order of the IDs; a refused task has its error in
 // its receipt. An ETag is allowed for one task only.

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -18,7 +17,7 @@ func (b *Backend) TemplateStats(ctx context.Context, f operate.TemplateStatsFilt
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	limit := cmp.Or(f.Tasks, min(defaultStatsTasks, b.engine.Config().Limits.PageItems))
+	limit := b.page(f.Tasks, defaultStatsTasks)
 	s, err := b.engine.TemplateStats(ctx, f.Namespace, f.Name, f.Version, limit)
 	if err != nil {
 		return nil, ToError(err)

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,9 +25,7 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 	}
 	// The name appears in messages only: "file:line:column: problem".
 	name := src.Filename
-	if name == "" {
-		name = "template"
-	}
+	name = cmp.Or(name, "template")
 	t, err := template.Parse(name, []byte(src.YAML), b.engine.Level)
 	if err != nil {
 		return nil, ToError(err)
@@ -69,11 +68,8 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	filter := engine.TemplateFilter{Namespace: f.Namespace, Name: f.Name, Limit: f.Limit}
+	filter := engine.TemplateFilter{Namespace: f.Namespace, Name: f.Name, Limit: b.page(f.Limit, defaultPage)}
 	limit := b.engine.Config().Limits.PageItems
-	if filter.Limit == 0 {
-		filter.Limit = min(defaultPage, limit)
-	}
 	if filter.Limit < 1 || filter.Limit > limit {
 		return nil, tasker.Errorf(tasker.CodeInvalid, "the limit of a page must be 1 to %d, not %d", limit, f.Limit)
 	}
@@ -81,20 +77,19 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 	if f.Cursor != "" {
 		var err error
 		if filter.Below, err = strconv.ParseInt(f.Cursor, 36, 64); err != nil || filter.Below <= 0 {
-			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+			return nil, noCursor("cursor")
 		}
 	}
 	list, err := b.rows.ListTemplates(ctx, filter)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	page := &tasker.TemplatePage{Templates: make([]tasker.Template, len(list))}
-	for i, t := range list {
-		out, err := b.fromTemplate(t, false)
-		if err != nil {
-			return nil, err
-		}
-		page.Templates[i] = *out
+	page := &tasker.TemplatePage{}
+	page.Templates, err = eachOr(list, func(t *task.Template) (*tasker.Template, error) {
+		return b.fromTemplate(t, false)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(list) == filter.Limit {
 		// A full page may be the last one: the next is then empty.
@@ -107,10 +102,9 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 // causes.
 func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, error) {
 	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
-		Description: t.Description,
-		Lifecycle:   fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt,
-		DispatchTTLMS: int(t.DispatchTTL / time.Millisecond), Sensitive: t.Sensitive, Unique: fromUnique(t.Unique),
-		Concurrency: fromLimitSpec(t.Concurrency), RateLimit: fromLimitSpec(t.RateLimit)}
+		Description: t.Description, Lifecycle: fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint,
+		CreatedAt: t.CreatedAt, DispatchTTLMS: int(t.DispatchTTL / time.Millisecond), Sensitive: t.Sensitive,
+		Unique: fromUnique(t.Unique), Concurrency: fromLimitSpec(t.Concurrency), RateLimit: fromLimitSpec(t.RateLimit)}
 	if t.Priority != nil {
 		out.Priority = tasker.Priority(b.engine.PriorityName(*t.Priority))
 	}
@@ -149,9 +143,8 @@ func fromWait(w *task.Wait) *tasker.TemplateWait {
 	if w == nil {
 		return nil
 	}
-	return &tasker.TemplateWait{ForMS: w.For.Milliseconds(), Until: w.Until, Approval: w.Approval,
-		Signal: w.Signal, Key: w.Key,
-		TimeoutMS: w.Timeout.Milliseconds(), OnTimeout: string(w.OnTimeout), OnReject: string(w.OnReject)}
+	return &tasker.TemplateWait{ForMS: w.For.Milliseconds(), Until: w.Until, Approval: w.Approval, Signal: w.Signal,
+		Key: w.Key, TimeoutMS: w.Timeout.Milliseconds(), OnTimeout: string(w.OnTimeout), OnReject: string(w.OnReject)}
 }
 
 func fromChild(c *task.ChildSpec) *tasker.TemplateChild {

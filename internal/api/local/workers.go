@@ -37,15 +37,12 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg protocol.WorkerRegistr
 	}
 	cfg := b.engine.Config()
 	return &protocol.RegisteredWorker{WorkerID: toUUID(w.ID), Queue: b.engine.QueueOf(w),
-		PollIntervalMS:        int(cfg.Leases.PollInterval.Milliseconds()),
-		PollIntervalSeconds:   cfg.Leases.PollInterval.Seconds(),
-		HeartbeatIntervalMS:   int(cfg.Leases.HeartbeatInterval.Milliseconds()),
-		LeaseSeconds:          int(cfg.Leases.Lease().Seconds()),
-		StartTimeoutSeconds:   int(cfg.Leases.StartTimeout.Seconds()),
-		MaxLongPollSeconds:    int(cfg.Leases.MaxLongPoll.Seconds()),
-		MaxResultPayloadBytes: cfg.Limits.PayloadBytes,
-		MaxLargeResultBytes:   b.engine.MaxLargeResult(),
-		MaxLogBytes:           max(cfg.Limits.LogBytes, 0),
+		PollIntervalMS:      int(cfg.Leases.PollInterval.Milliseconds()),
+		PollIntervalSeconds: cfg.Leases.PollInterval.Seconds(),
+		HeartbeatIntervalMS: int(cfg.Leases.HeartbeatInterval.Milliseconds()),
+		LeaseSeconds:        int(cfg.Leases.Lease().Seconds()), StartTimeoutSeconds: int(cfg.Leases.StartTimeout.Seconds()),
+		MaxLongPollSeconds: int(cfg.Leases.MaxLongPoll.Seconds()), MaxResultPayloadBytes: cfg.Limits.PayloadBytes,
+		MaxLargeResultBytes: b.engine.MaxLargeResult(), MaxLogBytes: max(cfg.Limits.LogBytes, 0),
 		Namespaces:            shownNamespaces(w.Namespaces),
 		DefaultTimeoutSeconds: int(b.engine.DefaultTimeout().Seconds())}, nil
 }
@@ -102,7 +99,7 @@ func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]p
 	if cursor != "" {
 		no, err := strconv.ParseInt(cursor, 10, 64)
 		if err != nil || no < 1 {
-			return nil, "", badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+			return nil, "", noCursor("cursor")
 		}
 		behind = no
 	}
@@ -124,15 +121,15 @@ func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]p
 // CodeNotFound: the worker is unknown, and must register. A dead worker is still found until its row is deleted.
 func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
+	return b.withLoad(ctx, w, err)
+}
+
+// withLoad returns a worker with its load, unless there was an error.
+// CurrentTasks repeats the load under the name that the queue API uses.
+func (b *Backend) withLoad(ctx context.Context, w *task.Worker, err error) (*protocol.WorkerInfo, error) {
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return b.withLoad(ctx, w)
-}
-
-// withLoad returns a worker with its load.
-// CurrentTasks repeats the load under the name that the queue API uses.
-func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*protocol.WorkerInfo, error) {
 	loads, err := b.engine.Loads(ctx)
 	if err != nil {
 		return nil, ToError(err)
@@ -145,23 +142,17 @@ func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*protocol.Worke
 // Registered is Worker without the load, which has to be counted: for callers at every poll.
 // It usually answers from the cache of the engine, without a query.
 func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
-	w, err := b.engine.ReachedWorker(ctx, toID(id))
-	if err != nil {
-		return nil, ToError(err)
-	}
-	info := b.fromWorker(w)
-	return &info, nil
+	return as(func(w *task.Worker) *protocol.WorkerInfo {
+		info := b.fromWorker(w)
+		return &info
+	})(b.engine.ReachedWorker(ctx, toID(id)))
 }
 
 // HeldTasks returns the namespace and state of each task, in order, and a worker's leases on its steps; nil for a
 // missing task. The compatibility routes name tasks instead of leases. The number of queries does not depend on the
 // number of tasks. CodeNotFound: the worker is unknown.
 func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
-	ids := make([]task.ID, len(tasks))
-	for i, id := range tasks {
-		ids[i] = toID(id)
-	}
-	held, err := b.engine.HeldOf(ctx, toID(worker), ids)
+	held, err := b.engine.HeldOf(ctx, toID(worker), toIDs(tasks))
 	if err != nil {
 		return nil, ToError(err)
 	}
@@ -182,30 +173,21 @@ func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 // CodeWrongState: the worker is dead, and only its own next call makes it active.
 func (b *Backend) ResumeWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	w, err := b.engine.ResumeWorker(ctx, toID(act.WorkerID), engine.WorkerAct{Actor: act.By, Reason: act.Reason})
-	if err != nil {
-		return nil, ToError(err)
-	}
-	return b.withLoad(ctx, w)
+	return b.withLoad(ctx, w, err)
 }
 
 // CordonWorker implements protocol.WorkerBackend.
 // CodeNotFound: the worker is unknown.
 func (b *Backend) CordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	w, err := b.engine.Cordon(ctx, toID(act.WorkerID), engine.WorkerAct{Actor: act.By, Reason: act.Reason})
-	if err != nil {
-		return nil, ToError(err)
-	}
-	return b.withLoad(ctx, w)
+	return b.withLoad(ctx, w, err)
 }
 
 // UncordonWorker implements protocol.WorkerBackend.
 // CodeNotFound: the worker is unknown.
 func (b *Backend) UncordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	w, err := b.engine.Uncordon(ctx, toID(act.WorkerID), engine.WorkerAct{Actor: act.By, Reason: act.Reason})
-	if err != nil {
-		return nil, ToError(err)
-	}
-	return b.withLoad(ctx, w)
+	return b.withLoad(ctx, w, err)
 }
 
 // fromWorker converts a worker without its load, which has to be counted.
@@ -213,11 +195,10 @@ func (b *Backend) UncordonWorker(ctx context.Context, act protocol.WorkerAct) (*
 func (b *Backend) fromWorker(w *task.Worker) protocol.WorkerInfo {
 	w, damage := w.Shown()
 	info := protocol.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
-		Namespaces: shownNamespaces(w.Namespaces), Handlers: w.Handlers,
-		Capabilities: w.Capabilities, Capacity: w.Capacity, ReportedLoad: w.Load, Host: w.Host, Version: w.Version,
-		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
-		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
-		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr(),
+		Namespaces: shownNamespaces(w.Namespaces), Handlers: w.Handlers, Capabilities: w.Capabilities, Capacity: w.Capacity,
+		ReportedLoad: w.Load, Host: w.Host, Version: w.Version, StartedAt: w.StartedAt.Time(),
+		LastHeartbeat: w.LastHeartbeat.Time(), HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures,
+		HealthError: w.ProbeError, Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr(),
 		Transport: w.Transport.Word(), Cordoned: w.Cordoned(), CordonedAt: w.CordonedAt.Ptr(), CordonedBy: w.CordonedBy,
 		CordonReason: w.CordonReason, DrainsItself: w.DrainsItself(), DrainedAt: w.DrainedAt.Ptr(), DrainedBy: w.DrainedBy,
 		DrainReason: w.DrainReason}
@@ -273,13 +254,11 @@ func (b *Backend) fromLease(l *engine.Lease) (protocol.Assignment, error) {
 		attempt++
 	}
 	a := protocol.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: b.engine.Token(s),
-		State:     tasker.StepState(s.State),
-		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name,
-		Handler: spec.Handler,
-		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context,
-		Checkpoint:    l.Checkpoint,
-		CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent,
-		TimeoutSeconds: int(s.Timeout / time.Second), LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
+		State: tasker.StepState(s.State), Namespace: l.Template.Namespace, TaskName: l.Template.Name,
+		Version: l.Template.Version, StepName: spec.Name, Handler: spec.Handler, Attempt: attempt,
+		MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context, Checkpoint: l.Checkpoint,
+		CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent, TimeoutSeconds: int(s.Timeout / time.Second),
+		LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
 	if l.ParentResults != nil {
 		a.ParentResults = make(map[string]json.RawMessage, len(l.ParentResults))
 		for name, result := range l.ParentResults {
@@ -317,12 +296,12 @@ func (b *Backend) toRefs(refs []protocol.LeaseRef, worker int64) []engine.LeaseR
 // fromAnswers converts answers, in order.
 // A lost lease is an Error of its answer and not of the call.
 func fromAnswers(answers []engine.LeaseAnswer) []protocol.LeaseAnswer {
-	out := make([]protocol.LeaseAnswer, len(answers))
-	for i, a := range answers {
-		out[i] = protocol.LeaseAnswer{StepUUID: toUUID(a.Step), Status: string(a.Status), LeaseExpiresAt: a.LeaseUntil.Ptr(),
-			DeadlineAt: a.DeadlineAt.Ptr(), Error: itemError(a.Err)}
-	}
-	return out
+	return each(answers, fromAnswer)
+}
+
+func fromAnswer(a *engine.LeaseAnswer) protocol.LeaseAnswer {
+	return protocol.LeaseAnswer{StepUUID: toUUID(a.Step), Status: string(a.Status), LeaseExpiresAt: a.LeaseUntil.Ptr(),
+		DeadlineAt: a.DeadlineAt.Ptr(), Error: itemError(a.Err)}
 }
 
 // Start implements protocol.WorkerBackend.
@@ -332,11 +311,7 @@ func (b *Backend) Start(ctx context.Context, req protocol.StartRequest) ([]proto
 	if err != nil {
 		return nil, err
 	}
-	answers, err := b.engine.Start(ctx, b.toRefs(req.Steps, worker))
-	if err != nil {
-		return nil, ToError(err)
-	}
-	return fromAnswers(answers), nil
+	return as(fromAnswers)(b.engine.Start(ctx, b.toRefs(req.Steps, worker)))
 }
 
 // Progress implements protocol.WorkerBackend.
@@ -352,7 +327,8 @@ func (b *Backend) Progress(ctx context.Context, r protocol.ProgressReport) (*pro
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return &fromAnswers([]engine.LeaseAnswer{answer})[0], nil
+	out := fromAnswer(&answer)
+	return &out, nil
 }
 
 // Settle implements protocol.WorkerBackend.
@@ -370,9 +346,8 @@ func (b *Backend) Settle(ctx context.Context, req protocol.SettleRequest) ([]pro
 		// snooze.
 		snooze := time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))
 		results[i] = engine.Result{Step: lease.Step, Token: lease.Token, Worker: worker, At: lease.At,
-			Status: engine.ResultStatus(r.Status), Result: r.Result, Large: r.LargeResult,
-			Failure: toFailure(r.Error), Snooze: snooze,
-			Log: r.Log, LogBytes: r.LogBytes}
+			Status: engine.ResultStatus(r.Status), Result: r.Result, Large: r.LargeResult, Failure: toFailure(r.Error),
+			Snooze: snooze, Log: r.Log, LogBytes: r.LogBytes}
 	}
 	answers, err := b.engine.Settle(ctx, results)
 	if err != nil {

@@ -15,19 +15,11 @@ const queueTasks = "/api/v1/tasks"
 
 type server struct{ client *tasker.Client }
 
-func fetch[T any](ctx context.Context, c *tasker.Client, r tasker.Request) (*T, error) {
-	out := new(T)
-	if err := c.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (s server) EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueReceipt, error) {
 	c := tasker.Request{Verb: "enqueue tasks", Method: http.MethodPost, Path: queueTasks}
 	if len(req.Tasks) == 1 {
 		c.Body = req.Tasks[0]
-		receipt, err := fetch[QueueReceipt](ctx, s.client, c)
+		receipt, err := query.Ask[QueueReceipt](ctx, s.client, c)
 		if err != nil {
 			return nil, err
 		}
@@ -52,24 +44,12 @@ func (s server) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*Que
 	if history {
 		c.Query = url.Values{"include_history": {"true"}}
 	}
-	return fetch[QueueTask](ctx, s.client, c)
+	return query.Ask[QueueTask](ctx, s.client, c)
 }
 
 func (s server) QueueTasks(ctx context.Context, f QueueTaskFilter) (*QueueTaskPage, error) {
-	q := query.Values{}
-	for _, s := range f.Statuses {
-		q.Add("status", string(s))
-	}
-	q.Set("namespace", f.Namespace)
-	q.Set("task_type", f.TaskType)
-	q.Set("priority", string(f.Priority))
-	q.Set("user_id", f.UserID)
-	q.SetOptional("created_after", f.CreatedAfter)
-	q.SetOptional("created_before", f.CreatedBefore)
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	return fetch[QueueTaskPage](ctx, s.client, tasker.Request{Verb: "list tasks", Method: http.MethodGet, Path: queueTasks,
-		Query: url.Values(q)})
+	return query.Ask[QueueTaskPage](ctx, s.client, tasker.Request{Verb: "list tasks", Method: http.MethodGet,
+		Path: queueTasks, Query: url.Values(query.Of(f))})
 }
 
 func (s server) CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error) {
@@ -78,21 +58,16 @@ func (s server) CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCanc
 	q.Set("reason", req.Reason)
 	q.Set("expected_state", string(req.ExpectedState))
 	q.Set("if_match", req.IfMatch)
-	return fetch[QueueCancelled](ctx, s.client, tasker.Request{Verb: "cancel task", Method: http.MethodDelete,
+	return query.Ask[QueueCancelled](ctx, s.client, tasker.Request{Verb: "cancel task", Method: http.MethodDelete,
 		Path: queueTasks + "/" + id.String(), Query: url.Values(q)})
 }
 
 func (s server) Routes(ctx context.Context, f RouteFilter) (*RoutePage, error) {
-	q := query.Values{"namespace": f.Namespaces}
-	q.Set("show", string(f.Show))
-	q.SetInt("limit", f.Limit)
-	q.Set("cursor", f.Cursor)
-	return fetch[RoutePage](ctx, s.client, tasker.Request{Verb: "list routes", Method: http.MethodGet, Path: "/v1/routes",
-		Query: url.Values(q)})
+	return query.Ask[RoutePage](ctx, s.client, tasker.Request{Verb: "list routes", Method: http.MethodGet,
+		Path: "/v1/routes", Query: url.Values(query.Of(f))})
 }
 
 func (s server) QueueStats(ctx context.Context, f QueueFilter) (*QueueStats, error) {
-	return fetch[QueueStats](ctx, s.client, tasker.Request{Verb: "get queue stats", Method: http.MethodGet,
-		Path:  "/api/v1/queue/stats",
-		Query: url.Values{"namespace": f.Namespaces}})
+	return query.Ask[QueueStats](ctx, s.client, tasker.Request{Verb: "get queue stats", Method: http.MethodGet,
+		Path: "/api/v1/queue/stats", Query: url.Values(query.Of(f))})
 }

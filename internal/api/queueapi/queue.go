@@ -135,15 +135,15 @@ type QueueTask struct {
 
 // QueueTaskFilter selects tasks. Zero fields do not restrict.
 type QueueTaskFilter struct {
-	Statuses      []QueueStatus
-	Namespace     string
-	TaskType      string // handler, or name of the template
-	Priority      tasker.Priority
-	UserID        string
-	CreatedAfter  *time.Time // inclusive
-	CreatedBefore *time.Time // exclusive
-	Limit         int        // 1 to 1000; 0 is 50
-	Cursor        string     // NextCursor of the previous page
+	Statuses      []QueueStatus   `query:"status"`
+	Namespace     string          `query:"namespace"`
+	TaskType      string          `query:"task_type"` // handler, or name of the template
+	Priority      tasker.Priority `query:"priority"`
+	UserID        string          `query:"user_id"`
+	CreatedAfter  *time.Time      `query:"created_after"`  // inclusive
+	CreatedBefore *time.Time      `query:"created_before"` // exclusive
+	Limit         int             `query:"limit"`          // 1 to 1000; 0 is 50
+	Cursor        string          `query:"cursor"`         // NextCursor of the previous page
 }
 
 // QueueTaskPage may have fewer tasks than the limit, even none, and still have a next page; only an empty NextCursor is
@@ -217,7 +217,7 @@ type QueueCancelled struct {
 
 // QueueFilter filters QueueStats.
 type QueueFilter struct {
-	Namespaces []string // none: all
+	Namespaces []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 }
 
 // QueueStats is the content of the queue in numbers.

@@ -19,10 +19,10 @@ const (
 
 // RouteFilter selects routes. A zero field does not restrict.
 type RouteFilter struct {
-	Namespaces []string
-	Show       RouteShow
-	Limit      int // 1 to 1,000; 0: 50
-	Cursor     string
+	Namespaces []string  `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	Show       RouteShow `query:"show" enum:"waiting,stuck" doc:"waiting: routes on which steps wait; stuck: those that no worker serves as well."`
+	Limit      int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor     string    `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // RoutePage is a page of routes. The numbers of steps may be some seconds old; those of workers, and the rate, are

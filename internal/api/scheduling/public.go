@@ -143,9 +143,8 @@ func (b *Backend) Run(ctx context.Context, namespace, name string, req schedules
 }
 
 // Backfill implements schedules.Backend.
-func (b *Backend) Backfill(ctx context.Context, namespace, name string, req schedules.BackfillRequest) (
-	*schedules.Backfill, error,
-) {
+func (b *Backend) Backfill(ctx context.Context, namespace, name string, req schedules.BackfillRequest,
+) (*schedules.Backfill, error) {
 	var r reader
 	by := r.by(req.ScheduleAct)
 	asked := scheduler.BackfillRequest{From: r.time("/from", &req.From), Until: r.time("/until", &req.Until),

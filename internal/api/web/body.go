@@ -105,9 +105,8 @@ func bodyFault(err error, limit int64) error {
 }
 
 func bodyTooLarge(limit int64) error {
-	return &tasker.Error{Code: tasker.CodeTooLarge,
-		Message: fmt.Sprintf("the body is larger than %d bytes", limit),
-		Hint:    "send fewer or smaller items at once"}
+	return &tasker.Error{Code: tasker.CodeTooLarge, Message: fmt.Sprintf("the body is larger than %d bytes", limit),
+		Hint: "send fewer or smaller items at once"}
 }
 
 // limitBody refuses a larger announced length; a body without one ends with an error at the limit.

@@ -42,8 +42,7 @@ func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Per
 	}
 	if !principal.Can(needs...) {
 		return nil, &tasker.Error{Code: tasker.CodeForbidden,
-			Message: "the key " + principal.Name + " lacks the permission",
-			Hint:    "the request needs " + orList(needs)}
+			Message: "the key " + principal.Name + " lacks the permission", Hint: "the request needs " + orList(needs)}
 	}
 	noteKey(w, principal.Name)
 	return principal, nil

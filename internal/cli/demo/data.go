@@ -74,9 +74,8 @@ func Rows() ([]Row, error) {
 			return nil, fmt.Errorf("read bird strike %d: %w", len(rows)+1, err)
 		}
 		rows = append(rows, Row{
-			Record:  len(rows) + 1,
-			Airport: f[0], Aircraft: f[1], Damage: f[2], Date: f[3], Operator: f[4], State: f[5], Phase: f[6],
-			Size: f[7], Species: f[8], Time: f[9], Other: f[10], Repair: f[11], Total: f[12], Speed: f[13],
+			Record: len(rows) + 1, Airport: f[0], Aircraft: f[1], Damage: f[2], Date: f[3], Operator: f[4], State: f[5],
+			Phase: f[6], Size: f[7], Species: f[8], Time: f[9], Other: f[10], Repair: f[11], Total: f[12], Speed: f[13],
 		})
 	}
 }

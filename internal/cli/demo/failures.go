@@ -38,8 +38,7 @@ const readers = 8
 
 // failures reads the failed steps of all tasks in error from the server, as an operator would, and groups them by
 // step, error type and code, the most frequent first.
-func failures(ctx context.Context, client *tasker.Client,
-	settled map[uuid.UUID]tasker.TaskState,
+func failures(ctx context.Context, client *tasker.Client, settled map[uuid.UUID]tasker.TaskState,
 ) ([]FailureGroup, error) {
 	var (
 		mu     sync.Mutex

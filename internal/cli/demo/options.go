@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"time"
@@ -41,8 +42,6 @@ func (o Options) withDefaults() Options {
 	if o.Patience <= 0 {
 		o.Patience = time.Minute
 	}
-	if o.Command == "" {
-		o.Command = "tasker"
-	}
+	o.Command = cmp.Or(o.Command, "tasker")
 	return o
 }

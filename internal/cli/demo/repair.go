@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -37,9 +38,7 @@ func proposeRepair(step string, row Row) (repair, bool) {
 		if p.Damage == "" || p.Damage == damageNone {
 			p.Damage = damageMinor // it was repaired, so it was damaged
 		}
-		if p.CostUSD == 0 {
-			p.CostUSD = 25_000
-		}
+		p.CostUSD = cmp.Or(p.CostUSD, 25_000)
 		result, reason = p, "asked the operator for the bill"
 	default:
 		return repair{}, false

@@ -28,9 +28,8 @@ func publishReport(r Row, a Assessment) Report {
 	return Report{
 		Record:   r.Record,
 		Severity: a.Severity,
-		Headline: fmt.Sprintf("%s, %s, %s: %s (%s), %s %s, %s: %s",
-			r.Date, n.Airport, n.State, n.Aircraft, n.Operator, strings.ToLower(r.Phase), speed, animal(r.Species),
-			consequence(a.Price)),
+		Headline: fmt.Sprintf("%s, %s, %s: %s (%s), %s %s, %s: %s", r.Date, n.Airport, n.State, n.Aircraft, n.Operator,
+			strings.ToLower(r.Phase), speed, animal(r.Species), consequence(a.Price)),
 	}
 }
 

@@ -30,8 +30,7 @@ func Run(ctx context.Context, client *tasker.Client, opts Options) (Summary, err
 		return Summary{}, fmt.Errorf("register template %s: %w", templateName, err)
 	}
 	r := run{
-		client: client, opts: opts, rows: rows,
-		correlationID: "demo-" + uuid.NewString(),
+		client: client, opts: opts, rows: rows, correlationID: "demo-" + uuid.NewString(),
 	}
 	r.seen = observe(protocol.Of(client), r.correlationID, stepPublish)
 	return r.work(ctx)

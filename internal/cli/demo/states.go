@@ -15,8 +15,7 @@ const pageSize = 1000
 
 // finalStates returns the states of the run's settled tasks, in ten pages for ten thousand. since bounds the
 // search; it may be too early, never too late.
-func finalStates(ctx context.Context, client *tasker.Client, correlationID string,
-	since time.Time,
+func finalStates(ctx context.Context, client *tasker.Client, correlationID string, since time.Time,
 ) (map[uuid.UUID]tasker.TaskState, error) {
 	settled := map[uuid.UUID]tasker.TaskState{}
 	filter := tasker.TaskFilter{

@@ -57,10 +57,9 @@ func request(row Row, correlationID string) (tasker.TaskRequest, error) {
 		return tasker.TaskRequest{}, err
 	}
 	return tasker.TaskRequest{
-		Name: templateName, Version: templateVersion, Namespace: namespace,
-		Context: body, IdempotencyKey: key, CorrelationID: correlationID,
-		Tags: []string{"demo", "birdstrikes"}, Initiator: "tasker demo", SourceSystem: "FAA Wildlife Strike Database",
-		Reason: "demo run",
+		Name: templateName, Version: templateVersion, Namespace: namespace, Context: body, IdempotencyKey: key,
+		CorrelationID: correlationID, Tags: []string{"demo", "birdstrikes"}, Initiator: "tasker demo",
+		SourceSystem: "FAA Wildlife Strike Database", Reason: "demo run",
 	}, nil
 }
 

@@ -44,10 +44,9 @@ type Summary struct {
 // A task without a final state is lost; rates omit those.
 func (r *run) summary(settled map[uuid.UUID]tasker.TaskState, seconds float64) Summary {
 	s := Summary{
-		Records: len(r.rows), Duplicates: r.got.duplicates, Tasks: len(r.got.accepted),
-		States: map[tasker.TaskState]int{}, Failures: []FailureGroup{},
-		Seconds: round(seconds), CorrelationID: r.correlationID, TemplateVersion: templateVersion,
-		command: r.opts.Command, serverURL: r.opts.ServerURL, rows: r.rows,
+		Records: len(r.rows), Duplicates: r.got.duplicates, Tasks: len(r.got.accepted), States: map[tasker.TaskState]int{},
+		Failures: []FailureGroup{}, Seconds: round(seconds), CorrelationID: r.correlationID,
+		TemplateVersion: templateVersion, command: r.opts.Command, serverURL: r.opts.ServerURL, rows: r.rows,
 	}
 	for id := range r.got.accepted {
 		if state, ok := settled[id]; ok {

@@ -1,6 +1,9 @@
 package chart
 
-import "html/template"
+import (
+	"cmp"
+	"html/template"
+)
 
 // Letter is a letter in a graph of lineage.
 type Letter struct {
@@ -31,9 +34,7 @@ func Lineage(letters []Letter, opts GraphOptions) template.HTML {
 			}
 		}
 	}
-	if opts.ID == "" {
-		opts.ID = "lineage"
-	}
+	opts.ID = cmp.Or(opts.ID, "lineage")
 	if opts.Noun.One == "" {
 		opts.Noun = Noun{"letter", "letters"}
 	}

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -74,9 +75,7 @@ func newSeries(lines []Line, opts SeriesOptions) *series {
 	if c.format == nil {
 		c.format = compact
 	}
-	if c.width == 0 {
-		c.width = 480
-	}
+	c.width = cmp.Or(c.width, 480)
 	if c.height == 0 {
 		c.height = 120
 	}

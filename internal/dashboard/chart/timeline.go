@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"time"
@@ -89,9 +90,7 @@ type axis struct {
 
 func newAxis(rows []Row, opts TimelineOptions) *axis {
 	width := opts.Width
-	if width == 0 {
-		width = 900
-	}
+	width = cmp.Or(width, 900)
 	a := &axis{now: opts.Now, left: labelWidth, right: max(width, 400) - margin}
 	for _, row := range rows {
 		for _, s := range row.Segments {

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 
@@ -24,9 +25,7 @@ func lineage(r *page.Request, l *deadletters.LetterStory) template.HTML {
 		nodes = append(nodes, n)
 	}
 	origin := l.Origin
-	if origin == "" {
-		origin = l.Source
-	}
+	origin = cmp.Or(origin, l.Source)
 	add(origin, "origin", chart.MarkResolved, "where it came from", "")
 	for i := len(l.History) - 1; i >= 0; i-- { // the latest is first
 		o := &l.History[i]
@@ -34,9 +33,7 @@ func lineage(r *page.Request, l *deadletters.LetterStory) template.HTML {
 			add("Sent back", "redrive", chart.MarkRunning, "sent back by a redrive", "/redrives/"+o.RedriveUUID.String())
 		}
 		what := o.Failure.Type
-		if what == "" {
-			what = "Failed"
-		}
+		what = cmp.Or(what, "Failed")
 		add(what, "died "+r.Clock(o.At), chart.MarkError, "died at "+r.Exact(o.At), "")
 	}
 	switch l.State {

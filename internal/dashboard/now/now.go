@@ -34,9 +34,7 @@ type pages struct {
 // Add adds the page to a site. The owner of history fills it.
 func Add(site *page.Site, api *tasker.Client, history *History) {
 	p := &pages{api: api, letters: deadletters.Of(api), cases: operate.Of(api), queue: queueapi.Of(api),
-		flow:    flow.Of(api),
-		waits:   waits.Of(api),
-		history: history}
+		flow: flow.Of(api), waits: waits.Of(api), history: history}
 	f := site.Family(templates)
 	f.Act("/outages/{outage}/close", []access.Permission{access.Operate}, p.closeOutage)
 	page.Add(f, page.Page[first]{Path: "/{$}", File: "now.html", Section: "now",

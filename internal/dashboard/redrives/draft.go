@@ -1,6 +1,7 @@
 package redrives
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/google/uuid"
@@ -25,9 +26,7 @@ type previewed struct {
 
 func (p *pages) draft(r *page.Request) (out draft, err error) {
 	out.Operation = deadletters.Operation(r.Query("operation"))
-	if out.Operation == "" {
-		out.Operation = deadletters.OpRedrive
-	}
+	out.Operation = cmp.Or(out.Operation, deadletters.OpRedrive)
 	if out.Selection, err = selection(r.Query); err != nil {
 		return out, err
 	}

@@ -102,8 +102,7 @@ func (o *progress) draw() {
 	waves := make([]chart.Wave, len(o.Redrive.Waves))
 	for i := range o.Redrive.Waves {
 		w := &o.Redrive.Waves[i]
-		waves[i] = chart.Wave{Size: int64(sizeOf(w)),
-			Sent:      int64(w.Sent + w.Completed + w.Returned + w.Failed),
+		waves[i] = chart.Wave{Size: int64(sizeOf(w)), Sent: int64(w.Sent + w.Completed + w.Returned + w.Failed),
 			Completed: int64(w.Completed), Returned: int64(w.Returned), Failed: int64(w.Failed)}
 	}
 	if last := &waves[len(waves)-1]; o.Redrive.State == deadletters.RedriveHalted {

@@ -155,8 +155,7 @@ func (b beside) Run(ctx context.Context) error {
 
 // serve runs the API and the loops. When one ends, serve ends the other; the loops outlive the API, because open
 // requests may need them.
-func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listener, h http.Handler,
-	ready func() error,
+func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listener, h http.Handler, ready func() error,
 ) error {
 	serving, stopServing := context.WithCancel(ctx)
 	defer stopServing()
@@ -199,8 +198,7 @@ func ignoreCanceled(err error) error {
 }
 
 // newHandler puts API, dashboard and metrics behind one front, which checks keys and bounds bodies.
-func newHandler(current *live, store backend, history *now.History, tel *telemetry.Telemetry,
-	version string,
+func newHandler(current *live, store backend, history *now.History, tel *telemetry.Telemetry, version string,
 ) (http.Handler, error) {
 	cfg, keys := current.cfg.Load(), current.keys
 	letterBytes := int64(cfg.Engine.Limits.LetterBytes)

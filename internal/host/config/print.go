@@ -27,8 +27,7 @@ func (c *Config) Settings() []Setting {
 			from = Origin{Layer: "default"}
 		}
 		out = append(out, Setting{
-			Key: s.path, Value: plain(s.path, s.field),
-			Source: from.String(), Variable: envName(s.path),
+			Key: s.path, Value: plain(s.path, s.field), Source: from.String(), Variable: envName(s.path),
 		})
 	}
 	return out

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -57,20 +58,17 @@ func (in *Intake) domain() *deadletter.Intake {
 		return nil
 	}
 	return &deadletter.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
-		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
-		IdempotencyKey: in.IdempotencyKey, OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
+		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority, IdempotencyKey: in.IdempotencyKey,
+		OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
 		Input: deadletter.IntakeInput(in.Input), MaxRetries: in.MaxRetries,
-		Timeout: time.Duration(in.TimeoutSeconds * float64(time.Second)), Tags: in.Tags,
-		WriteFailures: in.OnFailure.Write}
+		Timeout: time.Duration(in.TimeoutSeconds * float64(time.Second)), Tags: in.Tags, WriteFailures: in.OnFailure.Write}
 }
 
 // DeadLetterSources returns the configured sources with defaults.
 func (c *Config) DeadLetterSources() []*deadletter.Source {
 	out := make([]*deadletter.Source, len(c.Sources))
 	for i, s := range c.Sources {
-		if s.Namespace == "" {
-			s.Namespace = "default"
-		}
+		s.Namespace = cmp.Or(s.Namespace, "default")
 		of := deadletter.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: s.URL, Queue: s.Queue,
 			Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
 			Intake: s.Intake.domain(), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders}.WithDefaults()

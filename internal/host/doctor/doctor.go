@@ -198,8 +198,7 @@ func ok(format string, args ...any) []Check {
 	return []Check{{Status: OK, Seen: fmt.Sprintf(format, args...)}}
 }
 
-func list[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), query string,
-	args ...any,
+func list[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), query string, args ...any,
 ) ([]T, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {

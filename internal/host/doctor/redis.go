@@ -53,9 +53,8 @@ func (p *patient) redis(ctx context.Context) ([]Check, error) {
 }
 
 // sources returns the sources of two drivers; check names a problem with them.
-func (p *patient) sources(ctx context.Context, check, driver, other string) (
-	sources []source, checks []Check, err error,
-) {
+func (p *patient) sources(ctx context.Context, check, driver, other string,
+) (sources []source, checks []Check, err error) {
 	checks, err = p.examine(ctx, []exam{{check, func(ctx context.Context, tx *sql.Tx) (_ []Check, err error) {
 		sources, err = list(ctx, tx, scanSource, `SELECT namespace, name, driver, url, queue, format, targets, intake
   FROM tasker_sources WHERE driver IN ($1, $2) ORDER BY namespace, name LIMIT $3`, driver, other, maxSources+1)

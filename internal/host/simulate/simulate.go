@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -259,9 +260,7 @@ func (r *run) decide(ctx context.Context, t *task.Task, steps []*task.Step) (boo
 		} else {
 			do.Kind, do.Reason = engine.RejectStep, *act.Reject
 		}
-		if do.Reason == "" {
-			do.Reason = "as the script says"
-		}
+		do.Reason = cmp.Or(do.Reason, "as the script says")
 		_, err := r.engine.Operate(ctx, t.ID, s.ID, do)
 		return true, err
 	}

@@ -1,9 +1,6 @@
 package telemetry
 
 import (
-	"context"
-
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 )
 
@@ -13,26 +10,21 @@ type Blobs struct{ requests metric.Int64Counter }
 // Blobs returns the metrics of the blob store.
 func (t *Telemetry) Blobs() *Blobs { return t.blobs }
 
-func newBlobs(m metric.Meter) (*Blobs, error) {
-	b := &builder{meter: m}
+func newBlobs(b *builder) *Blobs {
 	s := &Blobs{requests: b.counter("tasker.blobs.requests", "{request}",
 		"Requests to the store of large results, by verb (put, get, delete) and outcome: ok, missing, failed.")}
-	if b.err != nil {
-		return nil, b.err
-	}
-	for _, verb := range []string{"put", "get", "delete"} { // so that rates see the first increase
+	for _, verb := range []string{"put", "get", "delete"} {
 		for _, outcome := range []string{"ok", "failed"} {
 			s.add(verb, outcome, 0)
 		}
 	}
 	s.add("get", "missing", 0)
-	return s, nil
+	return s
 }
 
 // Requested counts a request.
 func (b *Blobs) Requested(verb, outcome string) { b.add(verb, outcome, 1) }
 
 func (b *Blobs) add(verb, outcome string, n int64) {
-	b.requests.Add(context.Background(), n,
-		metric.WithAttributes(attribute.String("verb", verb), attribute.String("outcome", outcome)))
+	add(b.requests, n, verbKey.String(verb), outcomeKey.String(outcome))
 }

@@ -28,8 +28,7 @@ type caseMetrics struct {
 	failures     *lastAnalysis
 }
 
-func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics, error) {
-	b := &builder{meter: m}
+func newCaseMetrics(b *builder, registry *prometheus.Registry) *caseMetrics {
 	c := &caseMetrics{
 		opened: b.counter("tasker.dlq.entries_created.total", "{entry}", "Cases opened."),
 		occurred: b.counter("tasker.dlq.occurrences.total", "{occurrence}",
@@ -45,21 +44,15 @@ func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics
 		last:     &lastCycle{},
 		failures: &lastAnalysis{},
 	}
-	if b.err != nil {
-		return nil, b.err
-	}
-	// A rate is the difference of two samples: without a first 0 it would miss the first event.
-	ctx := context.Background()
 	for _, counter := range []metric.Int64Counter{c.found, c.transitioned, c.runs, c.failed} {
-		counter.Add(ctx, 0)
+		add(counter, 0)
 	}
 	for _, reason := range engine.CaseReasons {
-		c.opened.Add(ctx, 0, metric.WithAttributes(reasonKey.String(reason)))
+		add(c.opened, 0, reasonKey.String(reason))
 	}
-	if err := registry.Register(c.failures); err != nil {
-		return nil, err
-	}
-	return c, registry.Register(c.last)
+	b.note(registry.Register(c.failures))
+	b.note(registry.Register(c.last))
+	return c
 }
 
 const (
@@ -70,37 +63,34 @@ const (
 
 // add runs for every transaction; most change no case.
 func (c *caseMetrics) add(commit *engine.Commit) {
-	ctx := context.Background()
 	if n := int64(commit.Expired); n > 0 { // stale as a whole, which no cycle finds
-		c.found.Add(ctx, n)
-		c.transitioned.Add(ctx, n)
+		add(c.found, n)
+		add(c.transitioned, n)
 	}
 	for _, o := range commit.Opened {
-		c.opened.Add(ctx, 1, metric.WithAttributes(reasonKey.String(o.Reason)))
+		add(c.opened, 1, reasonKey.String(o.Reason))
 	}
 	for _, list := range [][]engine.CaseOpened{commit.Opened, commit.Recurred} {
 		for _, o := range list {
-			c.occurred.Add(ctx, 1, metric.WithAttributes(reasonKey.String(o.Reason), causeKey.String(string(o.Cause)),
-				classKey.String(string(o.Class))))
+			add(c.occurred, 1, reasonKey.String(o.Reason), causeKey.String(string(o.Cause)), classKey.String(string(o.Class)))
 		}
 	}
 	for _, r := range commit.Resolved {
-		c.inQueue.Record(ctx, max(commit.At.Sub(r.OpenedAt), 0).Hours(),
+		c.inQueue.Record(context.Background(), max(commit.At.Sub(r.OpenedAt), 0).Hours(),
 			metric.WithAttributes(reasonKey.String(r.Reason), resolutionKey.String(r.Status)))
 	}
 }
 
 // detected records every cycle, also failed ones and dry runs, which find tasks.
 func (c *caseMetrics) detected(d engine.Detection) {
-	ctx := context.Background()
-	c.runs.Add(ctx, 1)
+	add(c.runs, 1)
 	if d.Err != nil {
-		c.failed.Add(ctx, 1)
+		add(c.failed, 1)
 	}
-	c.found.Add(ctx, int64(d.Detected))
-	c.transitioned.Add(ctx, int64(d.Transitioned))
+	add(c.found, int64(d.Detected))
+	add(c.transitioned, int64(d.Transitioned))
 	ms := float64(d.Took) / float64(time.Millisecond)
-	c.took.Record(ctx, ms)
+	c.took.Record(context.Background(), ms)
 	c.last.set(ms, time.Now().Add(2*d.Interval+time.Minute))
 }
 

@@ -38,8 +38,7 @@ type gauges struct {
 	depth, age, score, risk, late, longest, used, clock, step metric.Float64ObservableGauge
 }
 
-func (c *censusCache) register(m metric.Meter) error {
-	b := &builder{meter: m}
+func (c *censusCache) register(b *builder) {
 	g := gauges{
 		up: b.gauge("tasker.store.up", "", "1 if the store answers, else 0."),
 		ready: b.gauge("tasker.queue.ready", "{step}",
@@ -80,15 +79,8 @@ func (c *censusCache) register(m metric.Meter) error {
 	g.waits = b.gauge("tasker.waiting.steps", "{step}",
 		"Steps that wait for a time, an approval or a signal, by kind, counted up to 100,000 each.")
 	g.outages = b.gauge("tasker.outages.open", "{outage}", "Routes that are held back because of an outage.")
-	if b.err != nil {
-		return b.err
-	}
 	c.gauges = g
-	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers,
-		g.capacity, g.load, g.pending, g.health,
-		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.step, g.paused, g.outages,
-		g.limits, g.waits)
-	return err
+	b.observe(c.observe)
 }
 
 // observe never fails: an error would remove all other metrics.

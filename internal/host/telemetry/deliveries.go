@@ -30,8 +30,7 @@ const (
 // Deliveries returns the metrics of the dispatch over RabbitMQ.
 func (t *Telemetry) Deliveries() *Deliveries { return t.deliveries }
 
-func newDeliveries(m metric.Meter) (*Deliveries, error) {
-	b := &builder{meter: m}
+func newDeliveries(b *builder) *Deliveries {
 	d := &Deliveries{counts: map[string]bool{}, queued: -1,
 		published: b.counter("tasker.dispatch.published", "{message}",
 			"Steps published to the queues of workers, by result: published, returned, refused, uncertain."),
@@ -44,27 +43,24 @@ func newDeliveries(m metric.Meter) (*Deliveries, error) {
 			"Messages that wait in the queue of dead letters of the dispatch."),
 		connected: b.gauge("tasker.dispatch.connected", "", "1 if this node is connected to RabbitMQ, else 0."),
 	}
-	if b.err != nil {
-		return nil, b.err
-	}
 	for _, result := range []string{"published", "returned", "refused", "uncertain"} {
 		d.Published(result, 0)
 	}
 	for _, result := range []string{"failed", "late", "letter"} {
 		d.Expired(result, 0)
 	}
-	_, err := m.RegisterCallback(d.observe, d.depth, d.connected)
-	return d, err
+	b.observe(d.observe)
+	return d
 }
 
 // Published counts messages to workers.
 func (d *Deliveries) Published(result string, n int) {
-	d.published.Add(context.Background(), int64(n), metric.WithAttributes(resultKey.String(result)))
+	add(d.published, int64(n), resultKey.String(result))
 }
 
 // Expired counts messages in the queue of dead letters.
 func (d *Deliveries) Expired(result string, n int) {
-	d.expired.Add(context.Background(), int64(n), metric.WithAttributes(resultKey.String(result)))
+	add(d.expired, int64(n), resultKey.String(result))
 }
 
 // Handled measures one failed dispatch.

@@ -24,8 +24,7 @@ type lastAnalysis struct {
 
 var (
 	alarmsDesc = prometheus.NewDesc("tasker_dlq_pattern_alarms",
-		"Alarms of the last failure analysis of this process, by kind; absent if it runs none.", []string{"kind"},
-		nil)
+		"Alarms of the last failure analysis of this process, by kind; absent if it runs none.", []string{"kind"}, nil)
 	replayableDesc = prometheus.NewDesc("tasker_dlq_replayable_tasks",
 		"Permanently failed tasks that a replay may help, in the window of the last failure analysis of this process; "+
 			"absent if it runs none.", nil, nil)

@@ -61,26 +61,20 @@ func (n *names) all() []name {
 	return slices.Collect(maps.Keys(n.seen))
 }
 
-func (i *intakeMetrics) register(m metric.Meter) error {
-	b := &builder{meter: m}
+func (i *intakeMetrics) register(b *builder) {
 	i.messages = b.counter("tasker.intake.messages", "{message}",
 		"Messages of sources with an intake, by what they became.")
 	i.waiting = b.gauge("tasker.intake.failures_waiting", "{failure}",
 		"Failures of tasks that are still to be written to a queue, counted up to 10,000.")
 	i.oldest = b.gauge("tasker.intake.oldest_failure", "s", "Age of the oldest of them; 0 without any.")
-	if b.err != nil {
-		return b.err
-	}
-	_, err := m.RegisterCallback(i.observe, i.waiting, i.oldest)
-	return err
+	b.observe(i.observe)
 }
 
 func (i *intakeMetrics) add(of name, outcomes map[string]int) {
 	of = i.names.bound(of)
 	for outcome, n := range outcomes {
 		if n > 0 {
-			i.messages.Add(context.Background(), int64(n), metric.WithAttributes(namespaceKey.String(of.namespace),
-				sourceKey.String(of.name), outcomeKey.String(outcome)))
+			add(i.messages, int64(n), namespaceKey.String(of.namespace), sourceKey.String(of.name), outcomeKey.String(outcome))
 		}
 	}
 }

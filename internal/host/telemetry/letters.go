@@ -49,8 +49,7 @@ const (
 // Letters returns the metrics of dead letters.
 func (t *Telemetry) Letters() *Letters { return t.letters }
 
-func newLetters(m metric.Meter) (*Letters, error) {
-	b := &builder{meter: m}
+func newLetters(b *builder) *Letters {
 	l := &Letters{
 		received: b.counter("tasker.dead_letters.received", "{message}",
 			"Messages that died, by outcome: captured, returned, duplicate."),
@@ -71,11 +70,8 @@ func newLetters(m metric.Meter) (*Letters, error) {
 		undecided: b.gauge("tasker.dead_letters.undecided", "{letter}",
 			"Letters of an origin that are open, scheduled or being sent."),
 	}
-	if b.err != nil {
-		return nil, b.err
-	}
-	_, err := m.RegisterCallback(l.observe, l.undecided)
-	return l, err
+	b.observe(l.observe)
+	return l
 }
 
 func (l *Letters) observe(ctx context.Context, o metric.Observer) error {
@@ -114,8 +110,7 @@ func within(all *names, namespace string, parts ...string) string {
 // Captured counts messages of a source, and the time since their death.
 func (l *Letters) Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration) {
 	labels, event := l.of(namespace, source, origin), within(&l.events, namespace, source, origin, eventType)
-	l.received.Add(context.Background(), int64(len(ages)), metric.WithAttributes(
-		append(labels[:3:3], eventTypeKey.String(event), outcomeKey.String(outcome))...))
+	add(l.received, int64(len(ages)), append(labels[:3:3], eventTypeKey.String(event), outcomeKey.String(outcome))...)
 	of := metric.WithAttributeSet(attribute.NewSet(labels...))
 	for _, age := range ages {
 		l.age.Record(context.Background(), age.Seconds(), of)
@@ -124,28 +119,24 @@ func (l *Letters) Captured(namespace, source, origin, eventType, outcome string,
 
 // Sent counts sent letters.
 func (l *Letters) Sent(namespace, source, origin, result string, letters int) {
-	l.sent.Add(context.Background(), int64(letters),
-		metric.WithAttributes(append(l.of(namespace, source, origin), resultKey.String(result))...))
+	add(l.sent, int64(letters), append(l.of(namespace, source, origin), resultKey.String(result))...)
 }
 
 // Discarded counts discarded letters.
 func (l *Letters) Discarded(namespace, source, origin, reason string, letters int) {
-	l.discarded.Add(context.Background(), int64(letters),
-		metric.WithAttributes(append(l.of(namespace, source, origin), whyKey.String(reason))...))
+	add(l.discarded, int64(letters), append(l.of(namespace, source, origin), whyKey.String(reason))...)
 }
 
 // Replayed counts messages read by replays.
 func (l *Letters) Replayed(namespace, source, result string, messages int64) {
 	s := l.sources.bound(name{namespace, source})
-	l.replayed.Add(context.Background(), messages, metric.WithAttributes(namespaceKey.String(s.namespace),
-		sourceKey.String(s.name), resultKey.String(result)))
+	add(l.replayed, messages, namespaceKey.String(s.namespace), sourceKey.String(s.name), resultKey.String(result))
 }
 
 // ReplayEntered counts a replay entering a state.
 func (l *Letters) ReplayEntered(namespace, source, state string) {
 	s := l.sources.bound(name{namespace, source})
-	l.replays.Add(context.Background(), 1, metric.WithAttributes(namespaceKey.String(s.namespace),
-		sourceKey.String(s.name), stateKey.String(state)))
+	add(l.replays, 1, namespaceKey.String(s.namespace), sourceKey.String(s.name), stateKey.String(state))
 }
 
 // Took observes the duration of a batch.
@@ -155,6 +146,5 @@ func (l *Letters) Took(operation string, d time.Duration) {
 
 // Failed counts a batch that was not stored.
 func (l *Letters) Failed(operation string, code task.Code) {
-	l.failures.Add(context.Background(), 1,
-		metric.WithAttributes(operationKey.String(operation), codeKey.String(string(code))))
+	add(l.failures, 1, operationKey.String(operation), codeKey.String(string(code)))
 }

@@ -58,8 +58,7 @@ func (t *Telemetry) logCases(c *engine.Commit) {
 			o := &list[i]
 			ctx, _, _ := parent(o.Parent)
 			t.log.LogAttrs(ctx, slog.LevelInfo, message, slog.String("case", o.CaseID.String()),
-				slog.String("task", o.TaskID.String()),
-				slog.String("reason", o.Reason), slog.String("cause", string(o.Cause)),
+				slog.String("task", o.TaskID.String()), slog.String("reason", o.Reason), slog.String("cause", string(o.Cause)),
 				slog.String("state", string(o.OriginalState)))
 		}
 	}

@@ -28,16 +28,12 @@ type answered struct {
 	status        int
 }
 
-func newRequestMetrics(m metric.Meter) (*requestMetrics, error) {
-	b := &builder{meter: m}
-	r := &requestMetrics{duration: b.histogram("http.server.request.duration", "s",
-		"Duration of requests, including long polls.", requestBounds)}
-	active, err := m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"),
-		metric.WithDescription("Requests in progress."))
-	b.note(err)
-	r.active = active
-	r.active.Add(context.Background(), 0)
-	return r, b.err
+func newRequestMetrics(b *builder) *requestMetrics {
+	return &requestMetrics{
+		duration: b.histogram("http.server.request.duration", "s", "Duration of requests, including long polls.",
+			requestBounds),
+		active: b.level("http.server.active_requests", "{request}", "Requests in progress."),
+	}
 }
 
 // record caches each label set, because building it costs more than recording. The key has few values, which bounds
@@ -61,9 +57,8 @@ var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Meth
 // WatchRequest implements web.Watcher. Serve the request with the returned context, which has its place in a trace;
 // traceparent is that place in W3C form for submitted tasks, "" outside a trace. Call done once at the end with the
 // route's pattern, "" for none. An invalid traceparent is ignored, as the standard requires.
-func (t *Telemetry) WatchRequest(r *http.Request) (
-	ctx context.Context, traceparent string, done func(pattern string, status int),
-) {
+func (t *Telemetry) WatchRequest(r *http.Request,
+) (ctx context.Context, traceparent string, done func(pattern string, status int)) {
 	began := time.Now()
 	t.requests.active.Add(context.Background(), 1)
 	ctx = propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))

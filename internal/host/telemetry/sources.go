@@ -40,8 +40,7 @@ func (t *Telemetry) WatchSources(count SourceCounter) { t.sources.watch(count) }
 // Gone counts messages that a broker deleted unread. It does not block.
 func (t *Telemetry) Gone(namespace, source string, messages int64) {
 	of := t.sources.names.bound(name{namespace, source})
-	t.sources.gone.Add(context.Background(), messages,
-		metric.WithAttributes(namespaceKey.String(of.namespace), sourceKey.String(of.name)))
+	add(t.sources.gone, messages, namespaceKey.String(of.namespace), sourceKey.String(of.name))
 }
 
 const (
@@ -63,8 +62,7 @@ type sourceCache struct {
 	names                    names
 }
 
-func (c *sourceCache) register(m metric.Meter) error {
-	b := &builder{meter: m}
+func (c *sourceCache) register(b *builder) {
 	c.open = b.gauge("tasker.dead_letters.open", "{letter}", "Open dead letters, counted up to 100,000 per source.")
 	c.waiting = b.gauge("tasker.dead_letters.waiting", "{message}", "Messages of a broker that are not captured yet.")
 	c.oversized = b.gauge("tasker.dead_letters.oversized", "{message}",
@@ -79,11 +77,7 @@ func (c *sourceCache) register(m metric.Meter) error {
 	c.depth = b.gauge("hsi.dlq.depth", "", "Jobs in a dead letter queue: open dead letters and messages not captured yet.")
 	c.state = b.gauge("hsi.circuit_breaker.state", "",
 		"Circuit breaker of sends to the broker of a source: 0 closed, 1 open, 2 half-open.")
-	if b.err != nil {
-		return b.err
-	}
-	_, err := m.RegisterCallback(c.observe, c.open, c.waiting, c.oversized, c.lag, c.up, c.breaker, c.depth, c.state)
-	return err
+	b.observe(c.observe)
 }
 
 func (c *sourceCache) observe(ctx context.Context, o metric.Observer) error {

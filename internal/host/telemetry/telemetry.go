@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,9 +78,7 @@ func New(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Version == "" {
-		opts.Version = "devel"
-	}
+	opts.Version = cmp.Or(opts.Version, "devel")
 	t := &Telemetry{log: opts.Logger, tally: newTally(time.Now()), registry: prometheus.NewRegistry()}
 	res, err := describe(ctx, opts.Version)
 	if err != nil {
@@ -121,49 +120,19 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 		options = append(options, sdkmetric.WithReader(opts.Reader))
 	}
 	t.metrics = sdkmetric.NewMeterProvider(options...)
-	meter := t.metrics.Meter(scope, metric.WithInstrumentationVersion(opts.Version))
-	t.cases, err = newCaseMetrics(meter, t.registry)
-	if err == nil {
-		t.workers, err = newWorkerMetrics(meter)
-	}
-	if err == nil {
-		t.requests, err = newRequestMetrics(meter)
-	}
-	if err == nil {
-		t.streams, err = newStreamMetrics(meter)
-	}
-	if err == nil {
-		err = t.census.register(meter)
-	}
-	if err == nil {
-		err = t.sources.register(meter)
-	}
-	if err == nil {
-		err = t.intake.register(meter)
-	}
-	if err == nil {
-		t.deliveries, err = newDeliveries(meter)
-	}
-	if err == nil {
-		t.letters, err = newLetters(meter)
-	}
-	if err == nil {
-		t.schedules, err = newSchedules(meter)
-	}
-	if err == nil {
-		t.blobs, err = newBlobs(meter)
-	}
-	if err == nil {
-		err = recordBuild(meter, opts.Version)
-	}
-	if err == nil {
-		err = t.registry.Register(collectors.NewGoCollector())
-	}
-	if err == nil {
-		err = t.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	}
-	if err != nil {
-		return fmt.Errorf("create metrics: %w", err)
+	b := &builder{meter: t.metrics.Meter(scope, metric.WithInstrumentationVersion(opts.Version))}
+	t.cases, t.workers = newCaseMetrics(b, t.registry), newWorkerMetrics(b)
+	t.requests, t.streams = newRequestMetrics(b), newStreamMetrics(b)
+	t.census.register(b)
+	t.sources.register(b)
+	t.intake.register(b)
+	t.deliveries, t.letters = newDeliveries(b), newLetters(b)
+	t.schedules, t.blobs = newSchedules(b), newBlobs(b)
+	b.recordBuild(opts.Version)
+	b.note(t.registry.Register(collectors.NewGoCollector()))
+	b.note(t.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
+	if b.err != nil {
+		return fmt.Errorf("create metrics: %w", b.err)
 	}
 	return nil
 }

@@ -16,25 +16,20 @@ type workerMetrics struct {
 	opened metric.Int64Counter
 }
 
-func newWorkerMetrics(m metric.Meter) (*workerMetrics, error) {
-	b := &builder{meter: m}
+func newWorkerMetrics(b *builder) *workerMetrics {
 	w := &workerMetrics{
 		probes: b.counter("tasker.worker.probes", "{probe}", "Health probes of workers, by outcome: good, failed."),
 		opened: b.counter("tasker.worker.breakers.opened", "{breaker}",
 			"Circuit breakers of workers that opened, including again after a half-open period."),
 	}
-	if b.err != nil {
-		return nil, b.err
-	}
-	w.probed(0, 0) // so that rates see the first increase
-	w.opened.Add(context.Background(), 0)
-	return w, nil
+	w.probed(0, 0)
+	add(w.opened, 0)
+	return w
 }
 
 func (w *workerMetrics) probed(good, failed int) {
-	ctx := context.Background()
-	w.probes.Add(ctx, int64(good), metric.WithAttributes(outcomeKey.String("good")))
-	w.probes.Add(ctx, int64(failed), metric.WithAttributes(outcomeKey.String("failed")))
+	add(w.probes, int64(good), outcomeKey.String("good"))
+	add(w.probes, int64(failed), outcomeKey.String("failed"))
 }
 
 // Probed implements engine.Observer.
@@ -49,9 +44,8 @@ func (t *Telemetry) addBreakers(c *engine.Commit) {
 				slog.String("worker_id", b.Worker.String()))
 			continue
 		}
-		t.workers.opened.Add(context.Background(), 1)
+		add(t.workers.opened, 1)
 		t.log.LogAttrs(context.Background(), slog.LevelWarn, "worker gets no steps for a while: its attempts keep failing",
-			slog.String("worker", b.Name),
-			slog.String("worker_id", b.Worker.String()))
+			slog.String("worker", b.Name), slog.String("worker_id", b.Worker.String()))
 	}
 }

@@ -33,10 +33,7 @@ func (u *Upkeep) active() bool { return u.engine.DispatchState().Active }
 // held ends expired leases in the dispatcher.
 func (u *Upkeep) held() Loop {
 	return Loop{Name: "dispatch_leases", Every: u.engine.Config().UpkeepInterval, Able: u.active,
-		Once: func(ctx context.Context) (int, bool, error) {
-			n, err := u.engine.ReapDispatched(ctx, batch)
-			return n, n == batch, err
-		}}
+		Once: batches(u.engine.ReapDispatched)}
 }
 
 // sweep finds ready steps that never reached the dispatcher.

@@ -67,6 +67,12 @@ func Of(filter any) Values {
 		case time.Time:
 			v.SetTime(name, at)
 			continue
+		case *time.Time:
+			v.SetOptional(name, at)
+			continue
+		case uuid.UUID:
+			v.SetID(name, at)
+			continue
 		case []uuid.UUID:
 			for _, id := range at {
 				v.Add(name, id.String())
@@ -81,7 +87,7 @@ func Of(filter any) Values {
 		switch value.Kind() {
 		case reflect.String:
 			v.Set(name, value.String())
-		case reflect.Int:
+		case reflect.Int, reflect.Int64:
 			v.SetInt(name, int(value.Int()))
 		case reflect.Bool:
 			if value.Bool() {

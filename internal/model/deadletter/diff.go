@@ -2,6 +2,7 @@ package deadletter
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"unicode/utf8"
 
@@ -39,9 +40,7 @@ func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) 
 type differ []model.Change
 
 func (d *differ) add(at string, before, after []byte) {
-	if at == "" {
-		at = "payload"
-	}
+	at = cmp.Or(at, "payload")
 	if len(*d) < MaxChanges {
 		*d = append(*d, model.Change{Pointer: failure.Cut(at, 4*maxShown), Before: show(before),
 			After: show(after)})

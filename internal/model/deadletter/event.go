@@ -214,8 +214,7 @@ func (e Event) Answered(result, by, reason string) Event {
 }
 
 // ScheduleHappened reports times of a schedule.
-func ScheduleHappened(kind EventKind, namespace, name, cause string, times int, news ScheduleNews,
-	now task.Instant,
+func ScheduleHappened(kind EventKind, namespace, name, cause string, times int, news ScheduleNews, now task.Instant,
 ) Event {
 	return Event{Kind: kind, Namespace: namespace, At: now, Object: name, Cause: failure.Cut(cause, MaxCause),
 		Total: times, Schedule: &news}

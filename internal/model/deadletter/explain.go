@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -161,9 +162,7 @@ func died(l *Letter) string {
 	} else {
 		what += message
 	}
-	if what == "" {
-		what = "an error that its message does not tell"
-	}
+	what = cmp.Or(what, "an error that its message does not tell")
 	where := ""
 	if l.Handler != "" {
 		where = " in " + l.Handler

@@ -1,6 +1,7 @@
 package failure
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -65,9 +66,7 @@ func (p Print) Ruled(rule string, version int64, keys []string, heading string) 
 // The same arguments give the same print in every process with the same PrintVersion.
 func PrintOf(r Report, stack, where string) Print {
 	name := r.Code
-	if name == "" {
-		name = r.Type
-	}
+	name = cmp.Or(name, r.Type)
 	frame, _ := topFrame(stack)
 	message, coded := normalise(r.Message, true)
 	p := Print{Version: 1, Type: plain(name), Message: message, Frame: frame, Where: plain(where)}
@@ -120,9 +119,7 @@ func (p Print) Title() string {
 	case title == "":
 		title = p.Type
 	}
-	if title == "" {
-		title = p.Frame
-	}
+	title = cmp.Or(title, p.Frame)
 	if title == "" {
 		return "(nothing is known)"
 	}
@@ -171,9 +168,7 @@ type Part struct {
 // stored value.
 func (p Print) Why(r Report, stack, where string) []Part {
 	name := r.Code
-	if name == "" {
-		name = r.Type
-	}
+	name = cmp.Or(name, r.Type)
 	_, line := topFrame(stack)
 	parts := []Part{
 		{"type", p.Type, plain(name)},

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -99,15 +100,11 @@ type Spec struct {
 // WithDefaults returns a copy with the defaults of missing fields.
 func (s *Spec) WithDefaults() *Spec {
 	out := *s
-	if out.Overlap == "" {
-		out.Overlap = OverlapSkip
-	}
+	out.Overlap = cmp.Or(out.Overlap, OverlapSkip)
 	if out.Missed == "" {
 		out.Missed = MissedSkip
 	}
-	if out.Grace == 0 {
-		out.Grace = DefaultGrace
-	}
+	out.Grace = cmp.Or(out.Grace, DefaultGrace)
 	return &out
 }
 

@@ -95,8 +95,7 @@ type Case struct {
 // NewCase opens a case; state is the task's current or previous state.
 func NewCase(id ID, t *Task, state State, reason CaseReason, now Instant) *Case {
 	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, Occurrences: 1, OccurredAt: now, OriginalState: state,
-		Reason: reason, OpenedAt: now,
-		Status: CasePending, CreatedAt: now, UpdatedAt: now}
+		Reason: reason, OpenedAt: now, Status: CasePending, CreatedAt: now, UpdatedAt: now}
 }
 
 // Kinds of acts of a replay: on the task, and on each repeated step.

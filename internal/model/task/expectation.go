@@ -109,8 +109,7 @@ func versionOf(state string, numbers ...int64) string {
 // steps.
 func (t *Task) Seen() Seen {
 	return Seen{What: "task", ID: t.ID, State: string(t.State), Since: t.StateAt,
-		Version: versionOf(string(t.State), int64(t.StateAt),
-			int64(t.FinishedAt), int64(t.Priority), int64(t.Meta.Replays),
+		Version: versionOf(string(t.State), int64(t.StateAt), int64(t.FinishedAt), int64(t.Priority), int64(t.Meta.Replays),
 			int64(t.Meta.ContextEdits), int64(t.DeadlineAt))}
 }
 
@@ -118,10 +117,8 @@ func (t *Task) Seen() Seen {
 func (s *Step) Seen() Seen {
 	moves := []Instant{s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt}
 	return Seen{What: "step", ID: s.ID, State: string(s.State), Since: slices.Max(moves),
-		Version: versionOf(string(s.State),
-			int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt), int64(s.Attempts),
-			int64(s.MaxAttempts),
-			int64(s.Priority))}
+		Version: versionOf(string(s.State), int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt), int64(s.FinishedAt),
+			int64(s.Attempts), int64(s.MaxAttempts), int64(s.Priority))}
 }
 
 // Seen changes with every change of the case.
@@ -130,6 +127,5 @@ func (c *Case) Seen() Seen {
 	_, _ = h.Write([]byte(c.Notes))
 	_, _ = h.Write(c.Metadata)
 	return Seen{What: "case", ID: c.ID, State: string(c.Status), Since: c.UpdatedAt, Version: versionOf(string(c.Status),
-		int64(c.UpdatedAt), int64(c.ResolvedAt), int64(c.Occurrences), int64(c.NoteCount),
-		int64(h.Sum64()))}
+		int64(c.UpdatedAt), int64(c.ResolvedAt), int64(c.Occurrences), int64(c.NoteCount), int64(h.Sum64()))}
 }

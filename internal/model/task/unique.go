@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,9 +68,7 @@ func (q *Unique) Resolved() Unique {
 	if len(out.By) == 0 {
 		out.By = []string{ByAll}
 	}
-	if out.OnConflict == "" {
-		out.OnConflict = ReturnExisting
-	}
+	out.OnConflict = cmp.Or(out.OnConflict, ReturnExisting)
 	for _, phase := range UniquePhases {
 		byDefault := len(q.While) == 0 && (q.Period > 0 || phase == PhaseUnsettled || phase == PhaseError)
 		if byDefault || slices.Contains(q.While, phase) {

@@ -75,9 +75,8 @@ type retry struct {
 func bodyOf(t *task.Template) body {
 	b := body{
 		Namespace: t.Namespace, Name: t.Name, Version: t.Version, Adhoc: t.Adhoc, Description: t.Description,
-		Priority: t.Priority, InputSchema: t.InputSchema, Steps: make([]step, 0, len(t.Steps)),
-		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive, Concurrency: t.Concurrency, RateLimit: t.RateLimit,
-		Unique: t.Unique,
+		Priority: t.Priority, InputSchema: t.InputSchema, Steps: make([]step, 0, len(t.Steps)), DispatchTTL: t.DispatchTTL,
+		Sensitive: t.Sensitive, Concurrency: t.Concurrency, RateLimit: t.RateLimit, Unique: t.Unique,
 	}
 	if t.Lifecycle != (task.Lifecycle{}) {
 		l := lifecycle(t.Lifecycle)

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,9 +24,7 @@ type problems struct {
 
 // newProblems makes the untrusted filename safe to print. It opens no file.
 func newProblems(filename string) *problems {
-	if filename == "" {
-		filename = "template"
-	}
+	filename = cmp.Or(filename, "template")
 	return &problems{filename: strings.Map(printable, filename)}
 }
 

@@ -22,9 +22,6 @@ type Answer[R any] struct {
 	Body     R
 }
 
-// OK answers 200 with a body.
-func OK[R any](body R) Answer[R] { return Answer[R]{Status: http.StatusOK, Body: body} }
-
 // Stored answers 201 with a Location for a new object, else 200.
 func Stored[R any](isNew bool, location string, body R) Answer[R] {
 	if isNew {
@@ -40,6 +37,9 @@ func List[T any](items []T) []T {
 	}
 	return items
 }
+
+// Listed is List for the answer of a call.
+func Listed[T any](items []T, err error) ([]T, error) { return List(items), err }
 
 // Results is the body of answers with one entry per item, in order.
 type Results[T any] struct {

@@ -42,8 +42,7 @@ func New(front *web.Front, bodyBytes, batchBodyBytes, letterBodyBytes int64) *AP
 		front: front, bodyBytes: bodyBytes, batchBodyBytes: batchBodyBytes, letterBodyBytes: letterBodyBytes,
 		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{},
 		typed: map[string][]string{}, integers: map[string][]string{}, lists: map[string][]string{},
-		older:   map[string]map[string]string{},
-		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
+		older: map[string]map[string]string{}, buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 	}
 	a.shapes = strictjson.NewCompiler(a.registry)
 	a.huma = humago.New(a.mux, apiConfig(a))

@@ -70,9 +70,17 @@ type None struct{}
 // becomes a Problem.
 type handler[P, B, R any] func(ctx context.Context, params *P, body *B) (Answer[R], error)
 
-// Add registers an operation in the router and in the OpenAPI document. It panics on types that it cannot describe; no
-// request can cause that. Call it before Complete.
-func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
+// Add registers an operation that answers 200 in the router and in the OpenAPI document. It panics on types that it
+// cannot describe; no request can cause that. Call it before Complete.
+func Add[P, B, R any](a *API, e Endpoint, h func(ctx context.Context, params *P, body *B) (R, error)) {
+	AddStored(a, e, func(ctx context.Context, params *P, body *B) (Answer[R], error) {
+		answer, err := h(ctx, params, body)
+		return Answer[R]{Status: http.StatusOK, Body: answer}, err
+	})
+}
+
+// AddStored is Add for an operation that reports whether it has created its answer: see Stored.
+func AddStored[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	op := e.operation()
 	var reader *bodyReader
 	if reflect.TypeFor[B]() != reflect.TypeFor[None]() {
@@ -151,10 +159,8 @@ func AddStream[R, P any](a *API, e Endpoint, contentType, description string,
 
 func (e Endpoint) operation() huma.Operation {
 	return huma.Operation{
-		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary,
-		Tags: []string{tagOf(e.path)}, Description: describeNeeds(e.needs),
-		RejectUnknownQueryParameters: true,
-		Security:                     securityOf(e.needs),
+		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary, Tags: []string{tagOf(e.path)},
+		Description: describeNeeds(e.needs), RejectUnknownQueryParameters: true, Security: securityOf(e.needs),
 	}
 }
 

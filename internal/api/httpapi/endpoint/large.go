@@ -19,7 +19,7 @@ const maxUpload = 1 << 30
 // AddUpload registers an operation whose handler receives the body, a JSON document of any size, part by part. Nothing
 // is kept in memory. The key is checked first.
 func AddUpload[R, P any](a *API, e Endpoint, description string,
-	h func(ctx context.Context, params *P, receive func(to io.Writer) error) (Answer[R], error),
+	h func(ctx context.Context, params *P, receive func(to io.Writer) error) (R, error),
 ) {
 	op := e.operation()
 	op.Responses = responsesOf[R](a, e, true)
@@ -37,7 +37,7 @@ func AddUpload[R, P any](a *API, e Endpoint, description string,
 				a.Refuse(hc, err)
 				return
 			}
-			a.send(hc, result.Status, result.Location, result.Body, nil)
+			a.send(hc, http.StatusOK, "", result, nil)
 		}}, nil
 	})
 	documented := operationOf(a.huma.OpenAPI().Paths[e.path], e.method)

@@ -6,23 +6,25 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// AddLetters is Add for an operation of dead letters that answers 200, or NoLetters if the store keeps none.
+// AddLetters is Add for an operation of dead letters, which answers NoLetters if the store keeps none.
 func AddLetters[P, B, R any](a *API, kept bool, e Endpoint, h func(ctx context.Context, params *P, body *B) (R, error),
 ) {
-	AddStoredLetters(a, kept, e, func(ctx context.Context, params *P, body *B) (Answer[R], error) {
-		answer, err := h(ctx, params, body)
-		return OK(answer), err
-	})
+	Add(a, e, unlessKept(kept, h))
 }
 
-// AddStoredLetters is AddLetters for an operation that reports whether it created its answer.
+// AddStoredLetters is AddStored, likewise.
 func AddStoredLetters[P, B, R any](a *API, kept bool, e Endpoint, h handler[P, B, R]) {
-	Add(a, e, func(ctx context.Context, params *P, body *B) (Answer[R], error) {
+	AddStored(a, e, unlessKept(kept, h))
+}
+
+func unlessKept[P, B, R any](kept bool, h func(context.Context, *P, *B) (R, error),
+) func(context.Context, *P, *B) (R, error) {
+	return func(ctx context.Context, params *P, body *B) (answer R, err error) {
 		if !kept {
-			return Answer[R]{}, NoLetters()
+			return answer, NoLetters()
 		}
 		return h(ctx, params, body)
-	})
+	}
 }
 
 // NoLetters is the answer of a server whose store has no tables for dead letters. The code is unavailable, not

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -23,9 +24,7 @@ func ReachNamespace(ctx context.Context, namespace, location string) error {
 	if !p.Limited() {
 		return nil
 	}
-	if namespace == "" {
-		namespace = defaultNamespace
-	}
+	namespace = cmp.Or(namespace, defaultNamespace)
 	if p.Reaches(namespace) {
 		return nil
 	}
@@ -35,9 +34,8 @@ func ReachNamespace(ctx context.Context, namespace, location string) error {
 
 // OutsideNamespaces is the refusal of ReachNamespace.
 func OutsideNamespaces(p *access.Principal, details ...tasker.Detail) error {
-	return &tasker.Error{Code: tasker.CodeForbidden,
-		Message: "the key " + p.Name + " is limited to other namespaces",
-		Hint:    "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
+	return &tasker.Error{Code: tasker.CodeForbidden, Message: "the key " + p.Name + " is limited to other namespaces",
+		Hint: "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
 }
 
 // NarrowNamespace limits the namespace of a filter to the key's reach. "" stays "" for an unlimited key, and becomes
@@ -57,6 +55,34 @@ func NarrowNamespace(ctx context.Context, namespace string) (string, error) {
 		message = "the key reaches several namespaces: name one"
 	}
 	return "", OutsideNamespaces(p, tasker.Detail{Location: "query.namespace", Message: message})
+}
+
+// Narrowed calls verb with a filter whose namespace it has narrowed.
+func Narrowed[F, R any](ctx context.Context, namespace *string, verb func(context.Context, F) (R, error), filter *F,
+) (answer R, err error) {
+	if *namespace, err = NarrowNamespace(ctx, *namespace); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *filter)
+}
+
+// NarrowedAll is Narrowed for a filter with several namespaces.
+func NarrowedAll[F, R any](ctx context.Context, namespaces *[]string, verb func(context.Context, F) (R, error),
+	filter *F,
+) (answer R, err error) {
+	if *namespaces, err = NarrowNamespaces(ctx, *namespaces); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *filter)
+}
+
+// Reaching calls verb with a body whose namespace the key reaches.
+func Reaching[B, R any](ctx context.Context, namespace string, verb func(context.Context, B) (R, error), body *B,
+) (answer R, err error) {
+	if err := ReachNamespace(ctx, namespace, "/namespace"); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *body)
 }
 
 // OwnNamespace returns the namespace that a request names at a place, or the only one of its key; "" is the default. It

@@ -12,8 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-type answer = endpoint.Answer[*executionapi.Execution]
-
 // Path names an execution. It is exported because huma ignores unexported embedded structs.
 type Path struct {
 	ID uuid.UUID `path:"id" doc:"The execution."`
@@ -25,14 +23,15 @@ type actPath struct {
 }
 
 // create answers 201 for a new execution, 200 for one with the same idempotency key.
-func (f *family) create(ctx context.Context, _ *endpoint.None, body *executionapi.ExecutionRequest) (answer, error) {
+func (f *family) create(ctx context.Context, _ *endpoint.None, body *executionapi.ExecutionRequest,
+) (answer endpoint.Answer[*executionapi.Execution], err error) {
 	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return answer{}, err
+		return answer, err
 	}
 	body.Caller, body.TraceParent = endpoint.Caller(ctx), web.TraceParent(ctx)
 	e, created, err := f.executions.Create(ctx, *body)
 	if err != nil {
-		return answer{}, moved(err)
+		return answer, moved(err)
 	}
 	return endpoint.Stored(created, "/api/v1/executions/"+e.ID.String(), e), nil
 }
@@ -59,55 +58,48 @@ type listQuery struct {
 	Cursor         string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
-func (f *family) list(ctx context.Context, params *listQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*executionapi.ExecutionPage], error) {
-	var no endpoint.Answer[*executionapi.ExecutionPage]
+func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None) (*executionapi.ExecutionPage, error) {
 	filter := executionapi.Filter{ActionRef: params.ActionRef, ResultContains: params.ResultContains,
 		Initiator: params.Initiator, CreatedAfter: endpoint.Given(params.CreatedAfter),
 		CreatedBefore: endpoint.Given(params.CreatedBefore), Limit: params.Limit, Cursor: params.Cursor}
 	var err error
 	if filter.Statuses, err = endpoint.Words[executionapi.Status](params.Status); err != nil {
-		return no, err
+		return nil, err
 	}
 	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, params.Namespace); err != nil {
-		return no, err
+		return nil, err
 	}
-	page, err := f.executions.Executions(ctx, filter)
-	return endpoint.OK(page), err
+	return f.executions.Executions(ctx, filter)
 }
 
-func (f *family) execution(ctx context.Context, params *Path, _ *endpoint.None) (answer, error) {
-	e, err := f.executions.Execution(ctx, params.ID)
-	return endpoint.OK(e), err
+func (f *family) execution(ctx context.Context, params *Path, _ *endpoint.None) (*executionapi.Execution, error) {
+	return f.executions.Execution(ctx, params.ID)
 }
 
-func (f *family) cancel(ctx context.Context, params *actPath, body *executionapi.ExecutionCancel) (answer, error) {
+func (f *family) cancel(ctx context.Context, params *actPath, body *executionapi.ExecutionCancel,
+) (*executionapi.Execution, error) {
 	body.CancelledBy = cmp.Or(body.CancelledBy, endpoint.Caller(ctx))
-	e, err := f.executions.Cancel(ctx, params.ID, *body, params.IfMatch)
-	return endpoint.OK(e), err
+	return f.executions.Cancel(ctx, params.ID, *body, params.IfMatch)
 }
 
-func (f *family) retry(ctx context.Context, params *actPath, body *executionapi.ExecutionRetry) (answer, error) {
+func (f *family) retry(ctx context.Context, params *actPath, body *executionapi.ExecutionRetry,
+) (*executionapi.Execution, error) {
 	body.RetriedBy = cmp.Or(body.RetriedBy, endpoint.Caller(ctx))
 	e, err := f.executions.Retry(ctx, params.ID, *body, params.IfMatch)
-	return endpoint.OK(e), endpoint.Moved(err, "/replayed_by", "/retried_by")
+	return e, endpoint.Moved(err, "/replayed_by", "/retried_by")
 }
 
 type statsQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 }
 
-func (f *family) stats(ctx context.Context, params *statsQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*executionapi.ExecutionStats], error) {
-	var no endpoint.Answer[*executionapi.ExecutionStats]
+func (f *family) stats(ctx context.Context, params *statsQuery, _ *endpoint.None,
+) (*executionapi.ExecutionStats, error) {
 	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
-	stats, err := f.executions.Stats(ctx, namespaces)
-	return endpoint.OK(stats), err
+	return f.executions.Stats(ctx, namespaces)
 }
 
 type expiredQuery struct {
@@ -115,14 +107,11 @@ type expiredQuery struct {
 	Hours     int      `query:"hours" minimum:"1" maximum:"720" default:"24" doc:"Length of the period up to now."`
 }
 
-func (f *family) expired(ctx context.Context, params *expiredQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*executionapi.ExpiredReport], error) {
-	var no endpoint.Answer[*executionapi.ExpiredReport]
+func (f *family) expired(ctx context.Context, params *expiredQuery, _ *endpoint.None,
+) (*executionapi.ExpiredReport, error) {
 	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
-	report, err := f.executions.ExpiredReport(ctx, namespaces, time.Now().Add(-time.Duration(params.Hours)*time.Hour))
-	return endpoint.OK(report), err
+	return f.executions.ExpiredReport(ctx, namespaces, time.Now().Add(-time.Duration(params.Hours)*time.Hour))
 }

@@ -17,7 +17,7 @@ func Routes(api *endpoint.API, backend executionapi.Backend) {
 	submit, read, operating := may(access.Submit), may(access.Read), may(access.Operate)
 	f := &family{executionapi.New(backend)}
 
-	endpoint.Add(api, post("/api/v1/executions", "create-execution", "Run an action", submit,
+	endpoint.AddStored(api, post("/api/v1/executions", "create-execution", "Run an action", submit,
 		hot|creates|finds|conflicts|limited), f.create)
 	endpoint.Add(api, get("/api/v1/executions", "list-executions", "List executions, newest first", read, 0), f.list)
 	endpoint.Add(api, get("/api/v1/executions/stats", "get-execution-stats", "Count executions by status", read, limited),

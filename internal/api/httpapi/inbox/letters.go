@@ -26,7 +26,7 @@ func (f *family) report(ctx context.Context, params *reportHeaders, body *deadle
 		return endpoint.Results[deadletters.Receipt]{}, endpoint.BadParameter("/idempotency_key",
 			"must be what the header Idempotency-Key says, or be left out")
 	}
-	receipts, err := reaching(ctx, body.Namespace, f.backend.Report, body)
+	receipts, err := endpoint.Reaching(ctx, body.Namespace, f.backend.Report, body)
 	return endpoint.ResultsOf(receipts), err
 }
 
@@ -131,7 +131,7 @@ type groupAct struct {
 
 // groups: a key with one namespace need not name it; a key with several must name one.
 func (f *family) groups(ctx context.Context, filter *deadletters.GroupFilter, _ *none) (*deadletters.GroupPage, error) {
-	return narrowed(ctx, &filter.Namespace, f.backend.Groups, filter)
+	return endpoint.Narrowed(ctx, &filter.Namespace, f.backend.Groups, filter)
 }
 
 // group leaves out the sample, which is a letter, for a key that may not read letters.

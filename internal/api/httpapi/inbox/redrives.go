@@ -92,7 +92,7 @@ func (f *family) redrives(ctx context.Context, filter *deadletters.RedriveFilter
 				"must be draft, running, observing, paused, halted, done or cancelled")
 		}
 	}
-	return narrowed(ctx, &filter.Namespace, f.backend.Redrives, filter)
+	return endpoint.Narrowed(ctx, &filter.Namespace, f.backend.Redrives, filter)
 }
 
 type itemFilter struct {
@@ -118,7 +118,7 @@ type replayAct struct {
 
 func (f *family) previewReplay(ctx context.Context, _ *none, body *deadletters.TopicReplayRequest,
 ) (*deadletters.ReplayPreview, error) {
-	preview, err := reaching(ctx, body.Namespace, f.backend.PreviewReplay, body)
+	preview, err := endpoint.Reaching(ctx, body.Namespace, f.backend.PreviewReplay, body)
 	if err == nil && !seesContent(ctx) {
 		for i := range preview.Samples {
 			preview.Samples[i].Key = ""
@@ -130,7 +130,7 @@ func (f *family) previewReplay(ctx context.Context, _ *none, body *deadletters.T
 // createReplay always answers 201: each call records a new range.
 func (f *family) createReplay(ctx context.Context, _ *none, body *deadletters.TopicReplayRequest,
 ) (endpoint.Answer[*deadletters.TopicReplay], error) {
-	replay, err := reaching(ctx, body.Namespace, f.backend.CreateReplay, body)
+	replay, err := endpoint.Reaching(ctx, body.Namespace, f.backend.CreateReplay, body)
 	if err != nil {
 		return endpoint.Answer[*deadletters.TopicReplay]{}, err
 	}
@@ -139,7 +139,7 @@ func (f *family) createReplay(ctx context.Context, _ *none, body *deadletters.To
 
 func (f *family) replays(ctx context.Context, filter *deadletters.ReplayFilter, _ *none,
 ) (*deadletters.ReplayPage, error) {
-	return narrowed(ctx, &filter.Namespace, f.backend.Replays, filter)
+	return endpoint.Narrowed(ctx, &filter.Namespace, f.backend.Replays, filter)
 }
 
 // require refuses a key with none of some permissions. what completes "the permission to". A server without keys admits
@@ -159,8 +159,7 @@ func require(ctx context.Context, what string, oneOf ...access.Permission) error
 
 // mayOperate checks the key's permission for an operation on many. A key that may operate may run failed steps of many
 // tasks again. A key that may give up letters may undo that.
-func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection,
-	edit *deadletters.Edit,
+func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection, edit *deadletters.Edit,
 ) error {
 	oneOf := func(p access.Permission) []access.Permission {
 		if of.Kind == deadletters.KindCase {

@@ -30,19 +30,19 @@ const firstVersion = "1"
 // down must not prevent the save.
 func (f *family) saveSource(ctx context.Context, _ *endpoint.Match, body *deadletters.SourceRequest,
 ) (endpoint.Answer[*deadletters.Source], error) {
-	saved, err := reaching(ctx, body.Namespace, f.backend.SaveSource, body)
+	saved, err := endpoint.Reaching(ctx, body.Namespace, f.backend.SaveSource, body)
 	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/sources", saved), err
 }
 
 func (f *family) savePolicy(ctx context.Context, _ *endpoint.Match, body *deadletters.PolicyRequest,
 ) (endpoint.Answer[*deadletters.Policy], error) {
-	saved, err := reaching(ctx, body.Namespace, f.backend.SavePolicy, body)
+	saved, err := endpoint.Reaching(ctx, body.Namespace, f.backend.SavePolicy, body)
 	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/policies", saved), err
 }
 
 func (f *family) saveRule(ctx context.Context, _ *endpoint.Match, body *deadletters.RuleRequest,
 ) (endpoint.Answer[*deadletters.SavedRule], error) {
-	saved, err := reaching(ctx, body.Namespace, f.backend.SaveRule, body)
+	saved, err := endpoint.Reaching(ctx, body.Namespace, f.backend.SaveRule, body)
 	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/rules", saved), err
 }
 

@@ -43,22 +43,6 @@ func list[T, R any](f *family, verb func(backend, context.Context, string) ([]T,
 	}
 }
 
-func narrowed[F, R any](ctx context.Context, namespace *string, verb func(context.Context, F) (R, error), filter *F,
-) (answer R, err error) {
-	if *namespace, err = endpoint.NarrowNamespace(ctx, *namespace); err != nil {
-		return answer, err
-	}
-	return verb(ctx, *filter)
-}
-
-func reaching[B, R any](ctx context.Context, namespace string, verb func(context.Context, B) (R, error), body *B,
-) (answer R, err error) {
-	if err := endpoint.ReachNamespace(ctx, namespace, "/namespace"); err != nil {
-		return answer, err
-	}
-	return verb(ctx, *body)
-}
-
 type namespaceQuery struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 }

@@ -28,13 +28,11 @@ type failedTaskFilter struct {
 }
 
 // listFailedTasks has retryable as text, because its absence means both.
-func (f *family) listFailedTasks(ctx context.Context, params *failedTaskFilter,
-	_ *endpoint.None,
-) (endpoint.Answer[*operate.FailedTaskPage], error) {
-	var no endpoint.Answer[*operate.FailedTaskPage]
+func (f *family) listFailedTasks(ctx context.Context, params *failedTaskFilter, _ *endpoint.None,
+) (*operate.FailedTaskPage, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	filter := operate.FailedTaskFilter{
 		ResolutionStatus: tasker.CaseResolution(params.Status), Reason: tasker.CaseReason(params.Reason),
@@ -47,10 +45,10 @@ func (f *family) listFailedTasks(ctx context.Context, params *failedTaskFilter,
 	}
 	page, err := f.backend.FailedTasks(ctx, filter)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	page.Tasks = endpoint.List(page.Tasks)
-	return endpoint.OK(page), nil
+	return page, nil
 }
 
 type replayPath struct {
@@ -59,31 +57,27 @@ type replayPath struct {
 }
 
 // replayTask: the actor defaults to the name of the key.
-func (f *family) replayTask(ctx context.Context, params *replayPath,
-	body *operate.ReplayRequest,
-) (endpoint.Answer[*operate.Replay], error) {
+func (f *family) replayTask(ctx context.Context, params *replayPath, body *operate.ReplayRequest,
+) (*operate.Replay, error) {
 	body.ReplayedBy = cmp.Or(body.ReplayedBy, endpoint.Caller(ctx))
-	replay, err := f.backend.ReplayTask(ctx, params.ID, *body)
-	return endpoint.OK(replay), err
+	return f.backend.ReplayTask(ctx, params.ID, *body)
 }
 
 type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }
 
-func (f *family) failureReport(ctx context.Context, params *failureReportQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*operate.FailureReport], error) {
-	var no endpoint.Answer[*operate.FailureReport]
+func (f *family) failureReport(ctx context.Context, params *failureReportQuery, _ *endpoint.None,
+) (*operate.FailureReport, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	report, err := f.backend.FailureReport(ctx, namespace)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	report.Reasons, report.Fingerprints, report.Alarms = endpoint.List(report.Reasons), endpoint.List(report.Fingerprints),
 		endpoint.List(report.Alarms)
-	return endpoint.OK(report), nil
+	return report, nil
 }

@@ -44,7 +44,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, post("/api/v1/dlq/{task_id}/replay", "replay-task", "Run the failed steps of a task again",
 		operating, optional|conflicts), f.replayTask)
 
-	endpoint.Add(api, post("/api/v1/tasks", "enqueue-task", "Submit a task to the queue", submit,
+	endpoint.AddStored(api, post("/api/v1/tasks", "enqueue-task", "Submit a task to the queue", submit,
 		hot|creates|finds|conflicts|limited), f.enqueueTask)
 	endpoint.Add(api, post("/api/v1/tasks/batch", "enqueue-tasks", "Submit many tasks to the queue in one transaction",
 		submit, hot|batch|finds|conflicts|limited), f.enqueueTasks)
@@ -70,8 +70,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, post("/api/v1/workers/{id}/result", "result-of-queue-task", "Report the result of a task", work,
 		hot|conflicts), workers.Result)
 	endpoint.Add(api, post("/api/v1/workers/{id}/heartbeat", "heartbeat-of-queue-worker",
-		"Send a heartbeat and keep tasks",
-		work, hot|optional), workers.Heartbeat)
+		"Send a heartbeat and keep tasks", work, hot|optional), workers.Heartbeat)
 	endpoint.Add(api, post("/api/v1/workers/{id}/drain", "drain-queue-worker", "Drain a worker: assign it no more tasks",
 		leave, optional), workers.Drain)
 	endpoint.Add(api, get("/api/v1/workers", "list-fleet", "List workers with their health", read, 0), workers.Fleet)

@@ -31,9 +31,8 @@ func Routes(api *endpoint.API, backend schedules.Backend, masker Masker) {
 	read, operate := []access.Permission{access.Read}, []access.Permission{access.Operate}
 
 	add(api, f, get("/v1/schedules", "list-schedules", "List schedules by namespace and name", read, 0), f.list)
-	add(api, f, post("/v1/schedules", "save-schedule", "Add or change a schedule", operate,
-		creates|conflicts|limited|endpoint.Unmasked),
-		f.save)
+	endpoint.AddStored(api, post("/v1/schedules", "save-schedule", "Add or change a schedule", operate,
+		creates|conflicts|limited|endpoint.Unmasked), kept(f, f.save))
 	add(api, f, get("/v1/schedules/{namespace}/{name}", "get-schedule", "Get a schedule with its next ten times", read, 0),
 		f.get)
 	add(api, f, del("/v1/schedules/{namespace}/{name}", "remove-schedule", "Remove a schedule; its tasks stay", operate,
@@ -51,13 +50,18 @@ func Routes(api *endpoint.API, backend schedules.Backend, masker Masker) {
 }
 
 func add[P, B, R any](api *endpoint.API, f *family, e endpoint.Endpoint,
-	h func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error),
+	h func(ctx context.Context, params *P, body *B) (R, error),
 ) {
-	endpoint.Add(api, e, func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error) {
+	endpoint.Add(api, e, kept(f, h))
+}
+
+func kept[P, B, R any](f *family, h func(ctx context.Context, params *P, body *B) (R, error),
+) func(context.Context, *P, *B) (R, error) {
+	return func(ctx context.Context, params *P, body *B) (answer R, err error) {
 		if f.backend == nil {
-			return endpoint.Answer[R]{}, &tasker.Error{Code: tasker.CodeUnavailable, Message: "this server keeps no schedules",
+			return answer, &tasker.Error{Code: tasker.CodeUnavailable, Message: "this server keeps no schedules",
 				Hint: "schedules need a SQL store: start the server with a store of sqlite: or postgres:"}
 		}
 		return h(ctx, params, body)
-	})
+	}
 }

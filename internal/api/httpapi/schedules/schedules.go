@@ -7,12 +7,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-type listQuery struct {
-	Namespace string `query:"namespace" maxLength:"255"`
-	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
-	Cursor    string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
-}
-
 // Path names a schedule, to embed.
 type Path struct {
 	Namespace string `path:"namespace" maxLength:"255"`
@@ -24,15 +18,9 @@ type actPath struct {
 	endpoint.Match
 }
 
-func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None,
-) (endpoint.Answer[*schedules.SchedulePage], error) {
-	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
-	if err != nil {
-		return endpoint.Answer[*schedules.SchedulePage]{}, err
-	}
-	page, err := f.backend.Schedules(ctx, schedules.Filter{Namespace: namespace, Limit: params.Limit,
-		Cursor: params.Cursor})
-	return endpoint.OK(page), err
+func (f *family) list(ctx context.Context, filter *schedules.Filter, _ *endpoint.None,
+) (*schedules.SchedulePage, error) {
+	return endpoint.Narrowed(ctx, &filter.Namespace, f.backend.Schedules, filter)
 }
 
 func (f *family) save(ctx context.Context, _ *endpoint.Match, body *schedules.ScheduleRequest,
@@ -51,10 +39,8 @@ func (f *family) save(ctx context.Context, _ *endpoint.Match, body *schedules.Sc
 	return endpoint.Stored(saved.Outcome == schedules.Created && !saved.DryRun, "/v1/schedules", saved), nil
 }
 
-func (f *family) get(ctx context.Context, params *Path, _ *endpoint.None,
-) (endpoint.Answer[*schedules.Schedule], error) {
-	of, err := f.backend.Schedule(ctx, params.Namespace, params.Name)
-	return endpoint.OK(of), err
+func (f *family) get(ctx context.Context, params *Path, _ *endpoint.None) (*schedules.Schedule, error) {
+	return f.backend.Schedule(ctx, params.Namespace, params.Name)
 }
 
 // removeQuery has the act in the query, since many proxies drop the body of a DELETE.
@@ -71,49 +57,43 @@ type scheduleRemoval struct {
 	Removed bool `json:"removed"`
 }
 
-func (f *family) remove(ctx context.Context, params *removeQuery, _ *endpoint.None,
-) (endpoint.Answer[scheduleRemoval], error) {
-	return endpoint.OK(scheduleRemoval{true}), f.backend.Remove(ctx, params.Namespace, params.Name,
+func (f *family) remove(ctx context.Context, params *removeQuery, _ *endpoint.None) (scheduleRemoval, error) {
+	return scheduleRemoval{true}, f.backend.Remove(ctx, params.Namespace, params.Name,
 		schedules.ScheduleAct{Actor: params.Actor, Reason: params.Reason, IfMatch: params.IfMatch})
 }
 
 type firingQuery struct {
 	Path
-
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
-	Cursor string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
+	schedules.FiringFilter
 }
 
 func (f *family) firings(ctx context.Context, params *firingQuery, _ *endpoint.None,
-) (endpoint.Answer[*schedules.FiringHistory], error) {
-	page, err := f.backend.Firings(ctx, params.Namespace, params.Name,
-		schedules.FiringFilter{Limit: params.Limit, Cursor: params.Cursor})
-	return endpoint.OK(page), err
+) (*schedules.FiringHistory, error) {
+	return f.backend.Firings(ctx, params.Namespace, params.Name, params.FiringFilter)
 }
 
 func acted[B, R any](ctx context.Context, params *actPath, body *B,
 	do func(ctx context.Context, namespace, name string, req B) (R, error),
-) (endpoint.Answer[R], error) {
-	out, err := do(ctx, params.Namespace, params.Name, *body)
-	return endpoint.OK(out), err
+) (R, error) {
+	return do(ctx, params.Namespace, params.Name, *body)
 }
 
 func (f *family) pause(ctx context.Context, params *actPath, body *schedules.SchedulePauseRequest,
-) (endpoint.Answer[*schedules.Schedule], error) {
+) (*schedules.Schedule, error) {
 	return acted(ctx, params, body, f.backend.Pause)
 }
 
 func (f *family) resume(ctx context.Context, params *actPath, body *schedules.ScheduleAct,
-) (endpoint.Answer[*schedules.Schedule], error) {
+) (*schedules.Schedule, error) {
 	return acted(ctx, params, body, f.backend.Resume)
 }
 
 func (f *family) run(ctx context.Context, params *actPath, body *schedules.ScheduleRunRequest,
-) (endpoint.Answer[*schedules.Firing], error) {
+) (*schedules.Firing, error) {
 	return acted(ctx, params, body, f.backend.Run)
 }
 
 func (f *family) backfill(ctx context.Context, params *actPath, body *schedules.BackfillRequest,
-) (endpoint.Answer[*schedules.Backfill], error) {
+) (*schedules.Backfill, error) {
 	return acted(ctx, params, body, f.backend.Backfill)
 }

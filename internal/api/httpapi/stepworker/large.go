@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
@@ -41,17 +40,12 @@ func noLarge() error {
 
 // SendLarge stores a large result.
 func (v *Verbs) SendLarge(ctx context.Context, params *LeasePath, receive func(io.Writer) error,
-) (endpoint.Answer[*protocol.LargeResultReceipt], error) {
-	var no endpoint.Answer[*protocol.LargeResultReceipt]
+) (*protocol.LargeResultReceipt, error) {
 	b, can := v.backend.(largeBackend)
 	if !can {
-		return no, noLarge()
+		return nil, noLarge()
 	}
-	receipt, err := b.ReceiveLargeResult(ctx, params.ID, params.lease(), receive)
-	if err != nil {
-		return no, err
-	}
-	return endpoint.OK(receipt), nil
+	return b.ReceiveLargeResult(ctx, params.ID, params.lease(), receive)
 }
 
 // LargeParent opens the large result of a dependency.

@@ -96,72 +96,54 @@ func (*ResultBody) Salvager() func([]byte) (any, bool) {
 }
 
 // Register registers a worker for namespaces that the key reaches.
-func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
-	reg *protocol.WorkerRegistration,
-) (endpoint.Answer[*protocol.RegisteredWorker], error) {
-	var no endpoint.Answer[*protocol.RegisteredWorker]
+func (v *Verbs) Register(ctx context.Context, _ *endpoint.None, reg *protocol.WorkerRegistration,
+) (*protocol.RegisteredWorker, error) {
 	if err := narrowWorker(ctx, reg); err != nil {
-		return no, err
+		return nil, err
 	}
-	registered, err := v.backend.RegisterWorker(ctx, *reg)
-	if err != nil {
-		return no, err
-	}
-	return endpoint.OK(registered), nil
+	return v.backend.RegisterWorker(ctx, *reg)
 }
 
 // List returns a page of the workers that serve a namespace of the key.
-func (v *Verbs) List(ctx context.Context, params *WorkerFilter, _ *endpoint.None) (endpoint.Answer[WorkerList], error) {
+func (v *Verbs) List(ctx context.Context, params *WorkerFilter, _ *endpoint.None) (WorkerList, error) {
 	workers, next, err := v.backend.WorkerPage(ctx, params.Cursor, params.Limit)
 	if err != nil {
-		return endpoint.Answer[WorkerList]{}, err
+		return WorkerList{}, err
 	}
-	return endpoint.OK(WorkerList{endpoint.List(reachedWorkers(ctx, workers)), next}), nil
+	return WorkerList{endpoint.List(reachedWorkers(ctx, workers)), next}, nil
 }
 
 // Get returns a worker that serves a namespace of the key.
-func (v *Verbs) Get(ctx context.Context, params *Path, _ *endpoint.None) (endpoint.Answer[*protocol.WorkerInfo],
-	error) {
+func (v *Verbs) Get(ctx context.Context, params *Path, _ *endpoint.None) (*protocol.WorkerInfo, error) {
 	found, err := v.backend.Worker(ctx, params.ID)
 	if err == nil && len(reachedWorkers(ctx, []protocol.WorkerInfo{*found})) == 0 {
 		err = tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", params.ID)
 	}
-	return endpoint.OK(found), err
+	return found, err
 }
 
 // Resume ends the drain of a worker.
-func (v *Verbs) Resume(ctx context.Context, params *Path,
-	body *ResumeRequest,
-) (endpoint.Answer[*protocol.WorkerInfo], error) {
+func (v *Verbs) Resume(ctx context.Context, params *Path, body *ResumeRequest) (*protocol.WorkerInfo, error) {
 	act := protocol.WorkerAct{WorkerID: params.ID, By: cmp.Or(body.ResumedBy, endpoint.Caller(ctx)), Reason: body.Reason}
-	resumed, err := v.backend.ResumeWorker(ctx, act)
-	return endpoint.OK(resumed), err
+	return v.backend.ResumeWorker(ctx, act)
 }
 
 // Cordon stops handing steps to a worker until it is uncordoned.
-func (v *Verbs) Cordon(ctx context.Context, params *Path,
-	body *CordonRequest,
-) (endpoint.Answer[*protocol.WorkerInfo], error) {
+func (v *Verbs) Cordon(ctx context.Context, params *Path, body *CordonRequest) (*protocol.WorkerInfo, error) {
 	act := protocol.WorkerAct{WorkerID: params.ID, By: cmp.Or(body.CordonedBy, endpoint.Caller(ctx)), Reason: body.Reason}
-	cordoned, err := v.backend.CordonWorker(ctx, act)
-	return endpoint.OK(cordoned), err
+	return v.backend.CordonWorker(ctx, act)
 }
 
 // Uncordon ends the cordon of a worker.
-func (v *Verbs) Uncordon(ctx context.Context, params *Path,
-	body *UncordonRequest,
-) (endpoint.Answer[*protocol.WorkerInfo], error) {
+func (v *Verbs) Uncordon(ctx context.Context, params *Path, body *UncordonRequest) (*protocol.WorkerInfo, error) {
 	act := protocol.WorkerAct{WorkerID: params.ID, By: cmp.Or(body.UncordonedBy, endpoint.Caller(ctx)),
 		Reason: body.Reason}
-	uncordoned, err := v.backend.UncordonWorker(ctx, act)
-	return endpoint.OK(uncordoned), err
+	return v.backend.UncordonWorker(ctx, act)
 }
 
 // Poll claims steps; it waits at most web.MaxWait for one.
-func (v *Verbs) Poll(ctx context.Context, params *Path,
-	body *protocol.PollRequest,
-) (endpoint.Answer[protocol.PollResponse], error) {
-	var no endpoint.Answer[protocol.PollResponse]
+func (v *Verbs) Poll(ctx context.Context, params *Path, body *protocol.PollRequest) (protocol.PollResponse, error) {
+	var no protocol.PollResponse
 	body.WorkerID = params.ID
 	body.WaitMS = min(body.WaitMS, int(web.MaxWait.Milliseconds()))
 	waiting, cut, cancel := web.Patient(ctx)
@@ -169,18 +151,18 @@ func (v *Verbs) Poll(ctx context.Context, params *Path,
 	polled, err := v.backend.Poll(waiting, *body)
 	if err != nil && cut() {
 		// The server is stopping. An empty answer sends the worker to its next poll, which another server takes.
-		return endpoint.OK(protocol.PollResponse{Steps: []protocol.Assignment{}}), nil
+		return protocol.PollResponse{Steps: []protocol.Assignment{}}, nil
 	}
 	if err != nil {
 		return no, err
 	}
-	return endpoint.OK(protocol.PollResponse{Steps: endpoint.List(polled.Steps), ShouldDrain: polled.ShouldDrain,
-		BreakerNote: polled.BreakerNote}), nil
+	return protocol.PollResponse{Steps: endpoint.List(polled.Steps), ShouldDrain: polled.ShouldDrain,
+		BreakerNote: polled.BreakerNote}, nil
 }
 
 // Start answers a refused bare lease with the status of its problem.
-func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (endpoint.Answer[LeaseList], error) {
-	var no endpoint.Answer[LeaseList]
+func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (LeaseList, error) {
+	var no LeaseList
 	steps, single := body.Steps, len(body.Steps) == 0
 	if single {
 		steps = []protocol.LeaseRef{body.LeaseRef}
@@ -192,27 +174,24 @@ func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (endpo
 	if single && len(leases) == 1 && leases[0].Error != nil {
 		return no, endpoint.Moved(leases[0].Error, "/steps/0", "")
 	}
-	return endpoint.OK(LeaseList{endpoint.List(leases)}), nil
+	return LeaseList{endpoint.List(leases)}, nil
 }
 
 // Progress reports the progress of a step.
-func (v *Verbs) Progress(ctx context.Context, params *Path,
-	body *protocol.ProgressReport,
-) (endpoint.Answer[*protocol.LeaseAnswer], error) {
+func (v *Verbs) Progress(ctx context.Context, params *Path, body *protocol.ProgressReport,
+) (*protocol.LeaseAnswer, error) {
 	body.WorkerID = params.ID
-	lease, err := v.backend.Progress(ctx, *body)
-	return endpoint.OK(lease), err
+	return v.backend.Progress(ctx, *body)
 }
 
 // Result answers a refused bare result with the status of its problem, so that a worker of one step at a time need not
 // read the body.
-func (v *Verbs) Result(ctx context.Context, params *Path,
-	body *ResultBody,
-) (endpoint.Answer[endpoint.Results[protocol.SettleAnswer]], error) {
-	var no endpoint.Answer[endpoint.Results[protocol.SettleAnswer]]
+func (v *Verbs) Result(ctx context.Context, params *Path, body *ResultBody,
+) (endpoint.Results[protocol.SettleAnswer], error) {
+	var no endpoint.Results[protocol.SettleAnswer]
 	if len(body.Results) > 0 {
 		settled, err := v.settle(ctx, params.ID, body)
-		return endpoint.OK(endpoint.ResultsOf(settled)), err
+		return endpoint.ResultsOf(settled), err
 	}
 	settled, err := v.backend.Settle(ctx, protocol.SettleRequest{WorkerID: params.ID,
 		Results: []protocol.StepResult{body.StepResult}})
@@ -222,7 +201,7 @@ func (v *Verbs) Result(ctx context.Context, params *Path,
 	if len(settled) == 1 && settled[0].Error != nil {
 		return no, endpoint.Moved(settled[0].Error, "/results/0", "")
 	}
-	return endpoint.OK(endpoint.ResultsOf(settled)), nil
+	return endpoint.ResultsOf(settled), nil
 }
 
 // settle settles the valid results and answers the others.
@@ -248,23 +227,18 @@ func (v *Verbs) settle(ctx context.Context, worker uuid.UUID, body *ResultBody) 
 }
 
 // Heartbeat renews leases.
-func (v *Verbs) Heartbeat(ctx context.Context, params *Path,
-	body *protocol.Heartbeat,
-) (endpoint.Answer[*protocol.HeartbeatResponse], error) {
+func (v *Verbs) Heartbeat(ctx context.Context, params *Path, body *protocol.Heartbeat,
+) (*protocol.HeartbeatResponse, error) {
 	body.WorkerID = params.ID
-	beat, err := v.backend.Heartbeat(ctx, *body)
-	return endpoint.OK(beat), err
+	return v.backend.Heartbeat(ctx, *body)
 }
 
 // Drain drains a worker, or ends its session.
-func (v *Verbs) Drain(ctx context.Context, params *Path,
-	body *DrainRequest,
-) (endpoint.Answer[*protocol.DrainResponse], error) {
+func (v *Verbs) Drain(ctx context.Context, params *Path, body *DrainRequest) (*protocol.DrainResponse, error) {
 	act := protocol.WorkerAct{WorkerID: params.ID, By: body.DrainedBy, Reason: body.Reason, Final: body.Final}
 	// A key without the work permission is not a worker's: the worker whose session it ends did not sign off itself.
 	if p := access.From(ctx); !body.Final || p != nil && !p.Can(access.Work) {
 		act.By = cmp.Or(act.By, endpoint.Caller(ctx))
 	}
-	drained, err := v.backend.Drain(ctx, act)
-	return endpoint.OK(drained), err
+	return v.backend.Drain(ctx, act)
 }

@@ -55,18 +55,18 @@ type FleetFilter struct {
 }
 
 // Fleet returns a page of workers. It filters a page of all workers, so a page may be short.
-func (v *Verbs) Fleet(ctx context.Context, params *FleetFilter, _ *endpoint.None) (endpoint.Answer[Fleet], error) {
+func (v *Verbs) Fleet(ctx context.Context, params *FleetFilter, _ *endpoint.None) (Fleet, error) {
 	page, err := v.steps.List(ctx, &params.WorkerFilter, nil)
 	if err != nil {
-		return endpoint.Answer[Fleet]{}, err
+		return Fleet{}, err
 	}
-	out := Fleet{Workers: []FleetWorker{}, NextCursor: page.Body.NextCursor}
-	for i := range page.Body.Workers {
-		if w := fleetWorker(&page.Body.Workers[i]); params.selects(&w) {
+	out := Fleet{Workers: []FleetWorker{}, NextCursor: page.NextCursor}
+	for i := range page.Workers {
+		if w := fleetWorker(&page.Workers[i]); params.selects(&w) {
 			out.Workers = append(out.Workers, w)
 		}
 	}
-	return endpoint.OK(out), nil
+	return out, nil
 }
 
 func (p *FleetFilter) selects(w *FleetWorker) bool {
@@ -79,32 +79,28 @@ func (p *FleetFilter) selects(w *FleetWorker) bool {
 }
 
 // Member returns one worker.
-func (v *Verbs) Member(ctx context.Context, params *stepworker.Path,
-	_ *endpoint.None,
-) (endpoint.Answer[FleetWorker], error) {
+func (v *Verbs) Member(ctx context.Context, params *stepworker.Path, _ *endpoint.None) (FleetWorker, error) {
 	return fleetAnswer(v.steps.Get(ctx, params, nil))
 }
 
 // Cordon stops handing tasks to a worker until it is uncordoned.
-func (v *Verbs) Cordon(ctx context.Context, params *stepworker.Path,
-	body *stepworker.CordonRequest,
-) (endpoint.Answer[FleetWorker], error) {
+func (v *Verbs) Cordon(ctx context.Context, params *stepworker.Path, body *stepworker.CordonRequest,
+) (FleetWorker, error) {
 	return fleetAnswer(v.steps.Cordon(ctx, params, body))
 }
 
 // Uncordon ends the cordon of a worker.
-func (v *Verbs) Uncordon(ctx context.Context, params *stepworker.Path,
-	body *stepworker.UncordonRequest,
-) (endpoint.Answer[FleetWorker], error) {
+func (v *Verbs) Uncordon(ctx context.Context, params *stepworker.Path, body *stepworker.UncordonRequest,
+) (FleetWorker, error) {
 	return fleetAnswer(v.steps.Uncordon(ctx, params, body))
 }
 
 // fleetAnswer converts the answer of the protocol's own verb.
-func fleetAnswer(of endpoint.Answer[*protocol.WorkerInfo], err error) (endpoint.Answer[FleetWorker], error) {
+func fleetAnswer(of *protocol.WorkerInfo, err error) (FleetWorker, error) {
 	if err != nil {
-		return endpoint.Answer[FleetWorker]{}, err
+		return FleetWorker{}, err
 	}
-	return endpoint.OK(fleetWorker(of.Body)), nil
+	return fleetWorker(of), nil
 }
 
 // fleetWorker converts a worker.

@@ -37,30 +37,24 @@ type Verbs struct {
 func New(backend Backend, steps *stepworker.Verbs) *Verbs { return &Verbs{backend, steps} }
 
 // Register registers a worker. Task types are the protocol's handlers; faults have the caller's names.
-func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
-	body *QueueWorker,
-) (endpoint.Answer[QueueRegistered], error) {
+func (v *Verbs) Register(ctx context.Context, _ *endpoint.None, body *QueueWorker) (QueueRegistered, error) {
 	reg := &protocol.WorkerRegistration{Name: body.Name, Namespaces: body.Namespaces, Handlers: body.TaskTypes,
 		Capabilities: body.Capabilities,
 		Capacity:     body.Capacity, Host: body.Host, Version: body.Version, HealthURL: body.HealthURL}
-	registered, err := v.steps.Register(ctx, nil, reg)
+	r, err := v.steps.Register(ctx, nil, reg)
 	if err != nil {
-		return endpoint.Answer[QueueRegistered]{}, endpoint.Moved(err, "/handlers", "/task_types")
+		return QueueRegistered{}, endpoint.Moved(err, "/handlers", "/task_types")
 	}
-	r := registered.Body
-	return endpoint.OK(QueueRegistered{WorkerID: r.WorkerID, PollIntervalMS: r.PollIntervalMS,
-		PollIntervalSeconds: float64(r.PollIntervalMS) / 1000,
-		HeartbeatIntervalMS: r.HeartbeatIntervalMS, VisibilityTimeoutSec: r.LeaseSeconds,
-		StartTimeoutSeconds: r.StartTimeoutSeconds,
-		MaxPayloadBytes:     r.MaxResultPayloadBytes}), nil
+	return QueueRegistered{WorkerID: r.WorkerID, PollIntervalMS: r.PollIntervalMS,
+		PollIntervalSeconds: float64(r.PollIntervalMS) / 1000, HeartbeatIntervalMS: r.HeartbeatIntervalMS,
+		VisibilityTimeoutSec: r.LeaseSeconds, StartTimeoutSeconds: r.StartTimeoutSeconds,
+		MaxPayloadBytes: r.MaxResultPayloadBytes}, nil
 }
 
 // Poll claims tasks, and waits for one with wait_ms. It refuses capabilities that differ from the registered ones: the
 // tasks would be those of the registration.
-func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
-	body *QueuePoll,
-) (endpoint.Answer[QueuePolled], error) {
-	var no endpoint.Answer[QueuePolled]
+func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path, body *QueuePoll) (QueuePolled, error) {
+	var no QueuePolled
 	if err := v.sameCapabilities(ctx, params.ID, body.capabilities()); err != nil {
 		return no, err
 	}
@@ -73,21 +67,21 @@ func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
 	if err != nil {
 		return no, err
 	}
-	out := QueuePolled{Tasks: make([]QueueAssignment, len(polled.Body.Steps)), ShouldDrain: polled.Body.ShouldDrain,
-		BreakerNote: polled.Body.BreakerNote}
-	for i := range polled.Body.Steps {
-		out.Tasks[i] = toQueueAssignment(&polled.Body.Steps[i])
+	out := QueuePolled{Tasks: make([]QueueAssignment, len(polled.Steps)), ShouldDrain: polled.ShouldDrain,
+		BreakerNote: polled.BreakerNote}
+	for i := range polled.Steps {
+		out.Tasks[i] = toQueueAssignment(&polled.Steps[i])
 	}
-	return endpoint.OK(out), nil
+	return out, nil
 }
 
 // pollForNothing answers a worker without capacity immediately. In the other protocol a capacity of 0 is a missing one.
-func (v *Verbs) pollForNothing(ctx context.Context, id uuid.UUID) (endpoint.Answer[QueuePolled], error) {
+func (v *Verbs) pollForNothing(ctx context.Context, id uuid.UUID) (QueuePolled, error) {
 	w, err := v.backend.Registered(ctx, id)
 	if err != nil {
-		return endpoint.Answer[QueuePolled]{}, err
+		return QueuePolled{}, err
 	}
-	return endpoint.OK(QueuePolled{Tasks: []QueueAssignment{}, ShouldDrain: w.State == draining && !w.DrainsItself}), nil
+	return QueuePolled{Tasks: []QueueAssignment{}, ShouldDrain: w.State == draining && !w.DrainsItself}, nil
 }
 
 func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []string) error {
@@ -113,10 +107,8 @@ func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []stri
 // toQueueAssignment converts a leased step. A trace context that is not of the form of W3C gives no trace ID.
 func toQueueAssignment(a *protocol.Assignment) QueueAssignment {
 	out := QueueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler,
-		Namespace: a.Namespace, Parameters: a.Parameters,
-		ParentResults: a.ParentResults, LargeResults: a.LargeResults,
-		Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts,
-		PriorityLevel:  a.Priority,
+		Namespace: a.Namespace, Parameters: a.Parameters, ParentResults: a.ParentResults, LargeResults: a.LargeResults,
+		Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts, PriorityLevel: a.Priority,
 		TimeoutSeconds: a.TimeoutSeconds, VisibilityTimeoutUntil: a.LeaseExpiresAt, DeadlineAt: a.DeadlineAt,
 		TraceParent: a.TraceParent, CorrelationID: a.CorrelationID}
 	if a.State == tasker.StepInProgress {
@@ -138,8 +130,7 @@ func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UU
 
 // held returns the lease on a task that a worker within the key's limits holds, or in status the reason for none:
 // cancelled, or lost. With step and token there is no look-up; the engine checks both.
-func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
-	r *QueueLeaseRef,
+func (v *Verbs) held(ctx context.Context, worker uuid.UUID, r *QueueLeaseRef,
 ) (ref protocol.LeaseRef, status string, err error) {
 	if r.StepUUID != nil && r.Token != "" {
 		return protocol.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, protocol.LeaseHeld, nil
@@ -169,8 +160,7 @@ func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref protocol.LeaseRef, sta
 		return ref, protocol.LeaseHeld, nil
 	case found > 1:
 		return ref, "", &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker holds several steps of the task",
-			Hint:    "say which",
-			Details: []tasker.Detail{{Location: "/step_uuid", Message: "is required"}}}
+			Hint: "say which", Details: []tasker.Detail{{Location: "/step_uuid", Message: "is required"}}}
 	case h.State == tasker.TaskCancelled:
 		return ref, protocol.LeaseCancelled, nil
 	}
@@ -184,16 +174,14 @@ func toQueueLease(id uuid.UUID, l *protocol.LeaseAnswer) QueueLease {
 }
 
 // Start starts a claimed task. A lost lease is not an error: the answer is not acknowledged, with the reason.
-func (v *Verbs) Start(ctx context.Context, params *stepworker.Path,
-	body *QueueStart,
-) (endpoint.Answer[QueueLease], error) {
-	var no endpoint.Answer[QueueLease]
+func (v *Verbs) Start(ctx context.Context, params *stepworker.Path, body *QueueStart) (QueueLease, error) {
+	var no QueueLease
 	ref, status, err := v.held(ctx, params.ID, &body.QueueLeaseRef)
 	if err != nil {
 		return no, err
 	}
 	if status != protocol.LeaseHeld {
-		return endpoint.OK(QueueLease{TaskID: body.TaskID, Status: status}), nil
+		return QueueLease{TaskID: body.TaskID, Status: status}, nil
 	}
 	leases, err := v.backend.Start(ctx, protocol.StartRequest{WorkerID: params.ID, Steps: []protocol.LeaseRef{ref}})
 	if err != nil {
@@ -206,38 +194,33 @@ func (v *Verbs) Start(ctx context.Context, params *stepworker.Path,
 	if lease.Error != nil {
 		return no, endpoint.Moved(lease.Error, "/steps/0", "")
 	}
-	return endpoint.OK(toQueueLease(body.TaskID, &lease)), nil
+	return toQueueLease(body.TaskID, &lease), nil
 }
 
 // Progress renews the lease. A lost lease is answered as in Start.
-func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path,
-	body *QueueProgress,
-) (endpoint.Answer[QueueLease], error) {
-	var no endpoint.Answer[QueueLease]
+func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path, body *QueueProgress) (QueueLease, error) {
+	var no QueueLease
 	ref, status, err := v.held(ctx, params.ID, &body.QueueLeaseRef)
 	if err != nil {
 		return no, err
 	}
 	if status != protocol.LeaseHeld {
-		return endpoint.OK(QueueLease{TaskID: body.TaskID, Status: status}), nil
+		return QueueLease{TaskID: body.TaskID, Status: status}, nil
 	}
 	lease, err := v.backend.Progress(ctx, protocol.ProgressReport{WorkerID: params.ID, StepUUID: ref.StepUUID,
-		Token:           ref.Token,
-		ProgressPercent: body.ProgressPercent, StatusMessage: body.StatusMessage})
+		Token: ref.Token, ProgressPercent: body.ProgressPercent, StatusMessage: body.StatusMessage})
 	if err != nil {
 		return no, err
 	}
 	if lease.Error != nil {
 		return no, lease.Error
 	}
-	return endpoint.OK(toQueueLease(body.TaskID, lease)), nil
+	return toQueueLease(body.TaskID, lease), nil
 }
 
 // Result ends a task, or one of its attempts. A worker without the lease gets stale_token: its result is not stored.
-func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
-	body *QueueResult,
-) (endpoint.Answer[QueueSettled], error) {
-	var no endpoint.Answer[QueueSettled]
+func (v *Verbs) Result(ctx context.Context, params *stepworker.Path, body *QueueResult) (QueueSettled, error) {
+	var no QueueSettled
 	ref, status, err := v.held(ctx, params.ID, &body.QueueLeaseRef)
 	if err != nil {
 		return no, err
@@ -262,17 +245,15 @@ func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
 	if one.Error != nil {
 		return no, endpoint.Moved(one.Error, "/results/0", "")
 	}
-	return endpoint.OK(QueueSettled{TaskID: body.TaskID, Acknowledged: true, StepState: one.State,
-			NextRetryAt: one.NextRetryAt}),
+	return QueueSettled{TaskID: body.TaskID, Acknowledged: true, StepState: one.State,
+			NextRetryAt: one.NextRetryAt},
 		nil
 }
 
 // Heartbeat renews the leases on tasks and reports lost ones. Without a list of tasks it renews all leases of the
 // worker; with an empty list none.
-func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
-	body *QueueBeat,
-) (endpoint.Answer[QueueBeaten], error) {
-	var no endpoint.Answer[QueueBeaten]
+func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path, body *QueueBeat) (QueueBeaten, error) {
+	var no QueueBeaten
 	beat := protocol.Heartbeat{WorkerID: params.ID, CurrentLoad: body.CurrentLoad, Health: body.Health}
 	if body.Status == draining {
 		beat.Status = draining
@@ -311,22 +292,20 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 			leases[i] = toQueueLease(body.CurrentTasks[i], &beaten.Leases[k])
 		}
 	}
-	return endpoint.OK(QueueBeaten{Acknowledged: beaten.Acknowledged, ShouldDrain: beaten.ShouldDrain, Tasks: leases,
-		BreakerNote: beaten.BreakerNote}), nil
+	return QueueBeaten{Acknowledged: beaten.Acknowledged, ShouldDrain: beaten.ShouldDrain, Tasks: leases,
+		BreakerNote: beaten.BreakerNote}, nil
 }
 
 const draining = "draining"
 
 // Drain ends the assignment of tasks to a worker.
-func (v *Verbs) Drain(ctx context.Context, params *stepworker.Path,
-	body *stepworker.DrainRequest,
-) (endpoint.Answer[*protocol.DrainResponse], error) {
+func (v *Verbs) Drain(ctx context.Context, params *stepworker.Path, body *stepworker.DrainRequest,
+) (*protocol.DrainResponse, error) {
 	return v.steps.Drain(ctx, params, body)
 }
 
 // Dismiss signs a worker off: a final drain, which releases its tasks without charging attempts.
-func (v *Verbs) Dismiss(ctx context.Context, params *stepworker.Path,
-	_ *endpoint.None,
-) (endpoint.Answer[*protocol.DrainResponse], error) {
+func (v *Verbs) Dismiss(ctx context.Context, params *stepworker.Path, _ *endpoint.None,
+) (*protocol.DrainResponse, error) {
 	return v.steps.Drain(ctx, params, &stepworker.DrainRequest{Final: true})
 }

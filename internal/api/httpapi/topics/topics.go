@@ -66,8 +66,7 @@ func (f *family) stats(ctx context.Context, params *namespaceQuery, _ *none) (*d
 }
 
 func (f *family) topics(ctx context.Context, params *namespaceQuery, _ *none) ([]deadletters.DeadTopic, error) {
-	list, err := own(ctx, &params.Namespace, inQuery, f.backend.Topics, &params.Namespace)
-	return endpoint.List(list), err
+	return endpoint.Listed(own(ctx, &params.Namespace, inQuery, f.backend.Topics, &params.Namespace))
 }
 
 func (f *family) messages(ctx context.Context, filter *deadletters.MessageFilter, _ *none,

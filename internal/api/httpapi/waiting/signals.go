@@ -2,9 +2,6 @@ package waiting
 
 import (
 	"context"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/model/access"
@@ -16,7 +13,7 @@ type family struct{ backend waits.Backend }
 // Routes adds the family to an API. Signals come from the systems that submit tasks.
 func Routes(api *endpoint.API, backend waits.Backend) {
 	f := &family{backend}
-	endpoint.Add(api, endpoint.Post("/v1/signals", "send-signal", "Send a signal to the steps that wait for it",
+	endpoint.AddStored(api, endpoint.Post("/v1/signals", "send-signal", "Send a signal to the steps that wait for it",
 		[]access.Permission{access.Submit}, endpoint.Hot|endpoint.Creates|endpoint.Conflicts|endpoint.Limited), f.send)
 	endpoint.Add(api, endpoint.Get("/v1/signals", "list-signals", "List the signals that are kept",
 		[]access.Permission{access.Read}, 0), f.signals)
@@ -24,72 +21,26 @@ func Routes(api *endpoint.API, backend waits.Backend) {
 		[]access.Permission{access.Read}, 0), f.approvals)
 }
 
-type approvalsQuery struct {
-	Namespace []string  `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
-	Template  string    `query:"template" maxLength:"255" doc:"Name of the template."`
-	Step      string    `query:"step" maxLength:"255" doc:"Name of the step."`
-	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Task of the steps."`
-	After     time.Time `query:"after" doc:"Began to wait at or after this time."`
-	Before    time.Time `query:"before" doc:"Began to wait before this time."`
-	endpoint.PageQuery
+func (f *family) approvals(ctx context.Context, filter *waits.ApprovalFilter, _ *endpoint.None,
+) (*waits.ApprovalPage, error) {
+	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Approvals, filter)
+	if err == nil {
+		page.Approvals = endpoint.List(page.Approvals)
+	}
+	return page, err
 }
 
-func (f *family) approvals(ctx context.Context, params *approvalsQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*waits.ApprovalPage], error) {
-	var no endpoint.Answer[*waits.ApprovalPage]
-	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
-	if err != nil {
-		return no, err
+func (f *family) signals(ctx context.Context, filter *waits.SignalFilter, _ *endpoint.None,
+) (*waits.SignalPage, error) {
+	page, err := endpoint.NarrowedAll(ctx, &filter.Namespaces, f.backend.Signals, filter)
+	if err == nil {
+		page.Signals = endpoint.List(page.Signals)
 	}
-	page, err := f.backend.Approvals(ctx, waits.ApprovalFilter{Namespaces: namespaces, Template: params.Template,
-		Step: params.Step, TaskUUID: params.TaskUUID, After: params.After, Before: params.Before, Limit: params.Limit,
-		Cursor: params.Cursor})
-	if err != nil {
-		return no, err
-	}
-	page.Approvals = endpoint.List(page.Approvals)
-	return endpoint.OK(page), nil
+	return page, err
 }
 
-type signalsQuery struct {
-	Namespace    []string  `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
-	Name         string    `query:"name" maxLength:"255" doc:"Name of the signal."`
-	Key          string    `query:"key" maxLength:"255" doc:"Key of the signal."`
-	After        time.Time `query:"after" doc:"Received at or after this time."`
-	Before       time.Time `query:"before" doc:"Received before this time."`
-	IncludeTaken bool      `query:"include_taken" doc:"Also signals that a step has taken. By default only those that none has."`
-	endpoint.PageQuery
-}
-
-func (f *family) signals(ctx context.Context, params *signalsQuery,
-	_ *endpoint.None,
-) (endpoint.Answer[*waits.SignalPage], error) {
-	var no endpoint.Answer[*waits.SignalPage]
-	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
-	if err != nil {
-		return no, err
-	}
-	page, err := f.backend.Signals(ctx, waits.SignalFilter{Namespaces: namespaces, Name: params.Name, Key: params.Key,
-		After: params.After, Before: params.Before, IncludeTaken: params.IncludeTaken, Limit: params.Limit,
-		Cursor: params.Cursor})
-	if err != nil {
-		return no, err
-	}
-	page.Signals = endpoint.List(page.Signals)
-	return endpoint.OK(page), nil
-}
-
-func (f *family) send(ctx context.Context, _ *endpoint.None,
-	body *waits.SignalRequest,
+func (f *family) send(ctx context.Context, _ *endpoint.None, body *waits.SignalRequest,
 ) (endpoint.Answer[*waits.Signal], error) {
-	var no endpoint.Answer[*waits.Signal]
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
-	}
-	s, err := f.backend.SendSignal(ctx, *body)
-	if err != nil {
-		return no, err
-	}
-	return endpoint.Stored(s.Created, "/v1/signals", s), nil
+	s, err := endpoint.Reaching(ctx, body.Namespace, f.backend.SendSignal, body)
+	return endpoint.Stored(err == nil && s.Created, "/v1/signals", s), err
 }

@@ -60,9 +60,8 @@ func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 
 func (a eitherAnswer[Own, Task]) Unwrap() any { return a.body }
 
-func either[Own, Task, B any](a endpoint.Answer[B], err error) (endpoint.Answer[eitherAnswer[Own, Task]], error) {
-	return endpoint.Answer[eitherAnswer[Own, Task]]{Status: a.Status, Location: a.Location,
-		Body: eitherAnswer[Own, Task]{a.Body}}, err
+func either[Own, Task, B any](answer B, err error) (eitherAnswer[Own, Task], error) {
+	return eitherAnswer[Own, Task]{answer}, err
 }
 
 type (
@@ -74,27 +73,24 @@ type resultForms struct {
 	taskBody[stepworker.ResultBody, taskworker.QueueResult]
 }
 
-func (f *family) start(
-	ctx context.Context, params *stepworker.Path, body *startForms,
-) (endpoint.Answer[eitherAnswer[stepworker.LeaseList, taskworker.QueueLease]], error) {
+func (f *family) start(ctx context.Context, params *stepworker.Path, body *startForms,
+) (eitherAnswer[stepworker.LeaseList, taskworker.QueueLease], error) {
 	if body.task != nil {
 		return either[stepworker.LeaseList, taskworker.QueueLease](f.tasks.Start(ctx, params, body.task))
 	}
 	return either[stepworker.LeaseList, taskworker.QueueLease](f.steps.Start(ctx, params, &body.own))
 }
 
-func (f *family) progress(
-	ctx context.Context, params *stepworker.Path, body *progressForms,
-) (endpoint.Answer[eitherAnswer[protocol.LeaseAnswer, taskworker.QueueLease]], error) {
+func (f *family) progress(ctx context.Context, params *stepworker.Path, body *progressForms,
+) (eitherAnswer[protocol.LeaseAnswer, taskworker.QueueLease], error) {
 	if body.task != nil {
 		return either[protocol.LeaseAnswer, taskworker.QueueLease](f.tasks.Progress(ctx, params, body.task))
 	}
 	return either[protocol.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
 }
 
-func (f *family) result(
-	ctx context.Context, params *stepworker.Path, body *resultForms,
-) (endpoint.Answer[eitherAnswer[endpoint.Results[protocol.SettleAnswer], taskworker.QueueSettled]], error) {
+func (f *family) result(ctx context.Context, params *stepworker.Path, body *resultForms,
+) (eitherAnswer[endpoint.Results[protocol.SettleAnswer], taskworker.QueueSettled], error) {
 	if body.task != nil {
 		return either[endpoint.Results[protocol.SettleAnswer],
 			taskworker.QueueSettled](f.tasks.Result(ctx, params, body.task))
@@ -185,26 +181,25 @@ func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 func (a pollAnswers) Unwrap() any { return a.body }
 
 // poll answers in the form of the body: steps for the protocol, tasks for the queue, as an object or a bare array.
-func (f *family) poll(ctx context.Context, params *pollPath, body *pollForms) (endpoint.Answer[pollAnswers], error) {
-	var no endpoint.Answer[pollAnswers]
+func (f *family) poll(ctx context.Context, params *pollPath, body *pollForms) (pollAnswers, error) {
 	worker := &stepworker.Path{ID: params.ID}
 	if body.task == nil {
 		polled, err := f.steps.Poll(ctx, worker, &body.own)
-		return endpoint.Answer[pollAnswers]{Status: polled.Status, Body: pollAnswers{polled.Body}}, err
+		return pollAnswers{polled}, err
 	}
 	polled, err := f.tasks.Poll(ctx, worker, body.task)
 	if err != nil {
-		return no, err
+		return pollAnswers{}, err
 	}
-	tasks := polled.Body.Tasks
+	tasks := polled.Tasks
 	if params.Shape == "array" {
-		return endpoint.OK(pollAnswers{tasks}), nil
+		return pollAnswers{tasks}, nil
 	}
-	out := taskPolled{Tasks: tasks, ShouldDrain: polled.Body.ShouldDrain, BreakerNote: polled.Body.BreakerNote}
+	out := taskPolled{Tasks: tasks, ShouldDrain: polled.ShouldDrain, BreakerNote: polled.BreakerNote}
 	if body.one && len(tasks) > 0 {
 		t := tasks[0]
 		out.TaskID, out.TaskType, out.Parameters, out.TimeoutSeconds, out.TraceID = &t.TaskID, t.TaskType, t.Parameters,
 			t.TimeoutSeconds, t.TraceID
 	}
-	return endpoint.OK(pollAnswers{out}), nil
+	return pollAnswers{out}, nil
 }

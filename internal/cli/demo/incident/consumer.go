@@ -132,11 +132,9 @@ func (a *application) attempt(r release, m driver.Message) error {
 func deadLetter(m driver.Message, failure error, now time.Time) driver.Message {
 	header := func(name, value string) deadletter.Header { return deadletter.Header{Name: name, Value: []byte(value)} }
 	return driver.Message{Key: m.Key, Payload: m.Payload, MessageID: m.MessageID,
-		Headers: append(slices.Clone(m.Headers),
-			header("original_topic", m.Origin), header("producer_id", appName),
+		Headers: append(slices.Clone(m.Headers), header("original_topic", m.Origin), header("producer_id", appName),
 			header("error", failure.Error()), header("error_type", kindOf(failure)),
-			header("retry_count", strconv.Itoa(attempts-1)),
-			header("failed_at", now.UTC().Format(time.RFC3339Nano)))}
+			header("retry_count", strconv.Itoa(attempts-1)), header("failed_at", now.UTC().Format(time.RFC3339Nano)))}
 }
 
 func (a *application) note(message string) {
