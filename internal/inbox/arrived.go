@@ -17,6 +17,7 @@ const (
 	// askTime and askedMessages bound the search in logs of brokers. A send that is not found is repeated.
 	askTime       = 4 * time.Second
 	askedMessages = 50_000
+	askedAtOnce   = 1000
 )
 
 var errArrived = errors.New("a try before has arrived")
@@ -80,7 +81,7 @@ func search(ctx context.Context, c Carrier, source *deadletter.Source, topic str
 	for _, part := range parts {
 		part.Next = max(part.From, part.To-int64(askedMessages/len(parts)))
 		for part.Next < part.To {
-			entries, next, err := c.ReadLog(ctx, source, topic, part, replayBatch)
+			entries, next, err := c.ReadLog(ctx, source, topic, part, askedAtOnce)
 			if gone := (*GoneError)(nil); err != nil && !errors.As(err, &gone) || next <= part.Next {
 				break
 			}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
-	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -273,23 +271,6 @@ func (b *batch) edit(l *deadletter.Letter) (why string) {
 	return ""
 }
 
-func refusedDestination(source, to string) string {
-	if to == "" {
-		return "it has no origin: give a destination"
-	}
-	return source + " does not allow the destination " + shownDestination(to) + "; add it to the targets of the source"
-}
-
-// allows reports whether letters of a source may be sent to a destination: to their origin and to the targets of the
-// source. The origin of a report is only a claim of the program, and must not make this server call any URL: only
-// targets count.
-func allows(s *deadletter.Source, destination, origin string) bool {
-	if s.Driver == HTTP {
-		origin = ""
-	}
-	return s.Allows(destination, origin)
-}
-
 func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter) (*deadletter.Source, error) {
 	of := deadletter.SourceKey{Namespace: l.Namespace, Name: l.Source}
 	if s, ok := b.sources[of]; ok {
@@ -302,45 +283,39 @@ func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter
 	return s, err
 }
 
-const maxRetryError = 1024
-
-// retryHeaders returns what consumers of event platforms expect of a message that is sent back; nil for letters whose
-// source is of another kind.
-func retryHeaders(s *deadletter.Source, l *deadletter.Letter, no int, now task.Instant) []deadletter.Header {
-	if s.Driver != "kafka" && l.Format != "dlq_envelope" {
-		return nil
-	}
-	return []deadletter.Header{
-		{Name: deadletter.HeaderRetryCount, Value: []byte(strconv.Itoa(no))},
-		{Name: deadletter.HeaderOriginalError, Value: []byte(failure.Cut(l.Failure.Message, maxRetryError))},
-		{Name: deadletter.HeaderRetryTimestamp, Value: []byte(now.Time().UTC().Format("2006-01-02T15:04:05.000000Z07:00"))},
-	}
-}
-
-// lineage returns content with the headers by which a letter is recognised when it dies again, and more. It replaces
-// such headers that the content has already: a letter that was sent back before carries those of the last time. c is
-// not changed; the headers are copied.
-func lineage(c deadletter.Content, l *deadletter.Letter, no int, more []deadletter.Header) deadletter.Content {
-	headers := make([]deadletter.Header, 0, len(c.Headers)+3+len(more))
-	for _, h := range c.Headers {
-		replaced := slices.ContainsFunc(more, func(m deadletter.Header) bool { return m.Name == h.Name })
-		if !replaced && h.Name != deadletter.HeaderLetter && h.Name != deadletter.HeaderRedrive &&
-			h.Name != deadletter.HeaderReplays {
-			headers = append(headers, h)
-		}
-	}
-	headers = append(headers, more...)
-	headers = append(headers, deadletter.Header{Name: deadletter.HeaderLetter, Value: []byte(l.ID.String())})
-	if !l.Redrive.IsZero() {
-		headers = append(headers, deadletter.Header{Name: deadletter.HeaderRedrive, Value: []byte(l.Redrive.String())})
-	}
-	c.Headers = append(headers, deadletter.Header{Name: deadletter.HeaderReplays,
-		Value: []byte(strconv.Itoa(no))})
-	return c
-}
-
 // saveItems stores items of redrives: a policy sends without one, and a batch of repeated sends may have both.
 func (in *Inbox) saveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	of := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return i.Redrive.IsZero() })
 	return in.store.SaveItems(ctx, tx, of)
+}
+
+func (in *Inbox) lockedRedrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error) {
+	r, err := in.store.Redrive(ctx, tx, id)
+	if err == nil && r == nil {
+		err = noRedrive(id)
+	}
+	return r, err
+}
+
+func noRedrive(id task.ID) error {
+	return hinted(task.NotFound, "a redrive is deleted 90 days after its end", "there is no redrive %s", id)
+}
+
+func idsOf(items []deadletter.Item) []task.ID {
+	ids := make([]task.ID, len(items))
+	for n, i := range items {
+		ids[n] = i.ID
+	}
+	return ids
+}
+
+func (in *Inbox) itemOf(ctx context.Context, tx engine.Tx, s *deadletter.Send) (deadletter.Item, error) {
+	if s.About.IsZero() {
+		return deadletter.Item{}, nil
+	}
+	item, err := in.store.ItemOf(ctx, tx, s.About, s.Owner)
+	if err != nil || item == nil {
+		return deadletter.Item{}, err
+	}
+	return *item, nil
 }

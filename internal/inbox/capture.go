@@ -14,21 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Arrival is a decoded message that died, or a report of a program.
-type Arrival struct {
-	Report
-	Format    string
-	Position  string // on its broker; "" for none
-	Replays   int    // number of the send that died, from its header tasker-replays; 0 for none
-	Undecoded string // why it could not be decoded; "" if it was
-	// Receiver identifies the receiver. After an acknowledgement, its next message is no repetition. "" for a report.
-	Receiver string
-	// Redelivered: the broker claims an earlier delivery.
-	Redelivered bool
-	// Reread: read again from a topic in which messages do not die, so it is no return of a letter.
-	Reread bool
-}
-
 const maxReports = 1000
 
 // Report captures failures that a program reports under the name of a source, all in one transaction, or none. It adds
@@ -45,7 +30,8 @@ func (in *Inbox) Report(ctx context.Context, namespace, source string, reports [
 	for i, r := range reports {
 		arrivals[i] = Arrival{Report: r, Format: "http"}
 	}
-	return in.Capture(ctx, &deadletter.Source{Namespace: namespace, Name: source, Driver: HTTP}, arrivals)
+	return in.Capture(ctx, &deadletter.Source{Namespace: namespace, Name: source, Driver: deadletter.DriverHTTP},
+		arrivals)
 }
 
 // Capture stores messages that died, in one transaction: as new letters, or as occurrences of letters that were sent
@@ -154,7 +140,7 @@ type capture struct {
 }
 
 func (c *capture) run(arrivals []prepared) (receipts []Receipt, err error) {
-	if len(arrivals) == 0 || !arrivals[0].journaled() {
+	if len(arrivals) == 0 || !journaled(arrivals[0].Arrival) {
 		return c.takeAll(arrivals)
 	}
 	receiver, batch := arrivals[0].Receiver, arrivals[0].batch
@@ -176,7 +162,8 @@ func (c *capture) journalAll(arrivals []prepared, receiver, batch string, entrie
 		return nil, err
 	}
 	for i := range arrivals {
-		entries = append(entries, journalEntry{arrivals[i].delivery(), receipts[i].Letter, int64(receipts[i].Group)})
+		entries = append(entries, journalEntry{deliveryOf(arrivals[i].Arrival), receipts[i].Letter,
+			int64(receipts[i].Group)})
 	}
 	c.journal.Receiver, c.journal.Batch, c.journal.now = receiver, batch, entries
 	return receipts, c.in.saveJournal(c.ctx, c.tx, c.source, c.journal)
@@ -317,7 +304,7 @@ func (c *capture) count(id deadletter.GroupID, print failure.Print, open int64) 
 }
 
 func (c *capture) decide(l *deadletter.Letter) {
-	if c.in.decide(c.policies, l, "", c.now, c.decisions); l.State == model.LetterDiscarded {
+	if c.policies.decide(l, "", c.now, c.decisions); l.State == model.LetterDiscarded {
 		c.tally.Of(l.Group).OpenLetters--
 	}
 }
@@ -341,4 +328,31 @@ func (c *capture) save() error {
 		rows.SaveSends(c.ctx, c.tx, sends), rows.AddOccurrences(c.ctx, c.tx, c.occurrences),
 		c.decisions.store(c.ctx, c.tx, c.in), rows.AddTally(c.ctx, c.tx, &c.tally),
 		c.in.tell(c.ctx, c.tx, c.decisions.events(c.now)...))
+}
+
+// Receipt is the answer to a captured message: its letter, and the group of its failure.
+type Receipt struct {
+	Letter task.ID
+	Group  deadletter.GroupID
+	Status model.ReceiptStatus
+}
+
+func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, receipts []Receipt) {
+	type key struct {
+		origin, event string
+		outcome       model.ReceiptStatus
+	}
+	now, ages := in.now(), map[key][]time.Duration{}
+	for i := range arrivals {
+		a := &arrivals[i]
+		k := key{a.Origin, a.eventType, receipts[i].Status}
+		died := now
+		if a.FailedAt > 0 {
+			died = min(now, a.FailedAt)
+		}
+		ages[k] = append(ages[k], now.Sub(died))
+	}
+	for k, list := range ages {
+		in.opts.Observer.Captured(of.Namespace, of.Name, k.origin, k.event, string(k.outcome), list)
+	}
 }

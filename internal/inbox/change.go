@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -11,52 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
-
-// sortIDs sorts IDs in place and removes repetitions. Transactions lock letters in this order and so never deadlock.
-func sortIDs(ids []task.ID) []task.ID {
-	slices.SortFunc(ids, compareIDs)
-	return slices.Compact(ids)
-}
-
-func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }
-
-func idsOf(items []deadletter.Item) []task.ID {
-	ids := make([]task.ID, len(items))
-	for n, i := range items {
-		ids[n] = i.ID
-	}
-	return ids
-}
-
-// changeStates changes letters, which read locks, and stores changed states with the counts of their groups.
-func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
-	read func(context.Context, engine.Tx, []task.ID) ([]*deadletter.Letter, error), ids []task.ID,
-	change func(*deadletter.Letter) error,
-) (changedLetters, error) {
-	var changed changedLetters
-	letters, err := read(ctx, tx, sortIDs(ids))
-	if err != nil {
-		return changed, err
-	}
-	for _, l := range letters {
-		was := l.State
-		if err := change(l); err != nil {
-			return changed, err
-		}
-		if l.State != was {
-			changed.add(l, was)
-		}
-	}
-	return changed, changed.save(ctx, tx, in)
-}
-
-func (c *changedLetters) events(now task.Instant) []deadletter.Event {
-	news := letterNews{}
-	for _, l := range c.list {
-		news.discarded(l)
-	}
-	return news.events(now)
-}
 
 func (r *runner) inWave(items []deadletter.Item) (letters, cases []deadletter.Item) {
 	for _, i := range items {

@@ -19,13 +19,13 @@ import (
 func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	defer func() { in.observeFailure(observedSend, err) }()
 	now := in.now()
-	unknown, err := in.due.sends.Read(now, sendBatch, func(limit int) ([]deadletter.Send, error) {
+	unknown, err := in.dueSends.Read(now, sendBatch, func(limit int) ([]deadletter.Send, error) {
 		return in.store.DueSends(ctx, deadletter.SendLetter, now, in.orphans(), limit)
 	})
 	if err != nil {
 		return 0, false, err
 	}
-	ids, err := in.due.letters.Read(now, sendBatch, func(limit int) ([]task.ID, error) {
+	ids, err := in.dueLetters.Read(now, sendBatch, func(limit int) ([]task.ID, error) {
 		return in.store.DueLetters(ctx, now, limit)
 	})
 	if err != nil {
@@ -57,14 +57,14 @@ func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []t
 	if err != nil {
 		return err
 	}
-	letters := in.due.letters.Try(ctx, now, ids, func(ctx context.Context, some []task.ID) error {
+	letters := in.dueLetters.Try(ctx, now, ids, func(ctx context.Context, some []task.ID) error {
 		return in.sendScheduled(ctx, t, some, policies)
 	})
 	if letters != nil && !due.OnlyRows(letters) {
 		return letters
 	}
 	arrived := in.arrived(ctx, unknown) // once, though parts of a failed batch are tried again
-	return cmp.Or(in.due.sends.Try(ctx, now, unknown, func(ctx context.Context, some []deadletter.Send) error {
+	return cmp.Or(in.dueSends.Try(ctx, now, unknown, func(ctx context.Context, some []deadletter.Send) error {
 		return in.sendAgain(ctx, t, some, policies, arrived)
 	}), letters)
 }
@@ -80,7 +80,7 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID, polic
 		return err
 	}
 	delivered := in.deliver(ctx, b.sending)
-	return in.recording(ctx, in.due.sends, delivered, func(ctx context.Context, outcomes []outcome) error {
+	return in.recording(ctx, in.dueSends, delivered, func(ctx context.Context, outcomes []outcome) error {
 		return in.settling(outcomes, func(fast bool) error {
 			return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 				return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, fast: fast})
@@ -115,7 +115,7 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Sen
 		return err
 	}
 	outcomes := append(in.deliver(ctx, sending), settled...)
-	return in.recording(ctx, in.due.sends, outcomes, func(ctx context.Context, outcomes []outcome) error {
+	return in.recording(ctx, in.dueSends, outcomes, func(ctx context.Context, outcomes []outcome) error {
 		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, once: once})
 		})
@@ -191,17 +191,6 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 	return sending, settled, in.store.SaveSends(ctx, tx, marked)
 }
 
-func (in *Inbox) itemOf(ctx context.Context, tx engine.Tx, s *deadletter.Send) (deadletter.Item, error) {
-	if s.About.IsZero() {
-		return deadletter.Item{}, nil
-	}
-	item, err := in.store.ItemOf(ctx, tx, s.About, s.Owner)
-	if err != nil || item == nil {
-		return deadletter.Item{}, err
-	}
-	return *item, nil
-}
-
 func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Send, tries int, l *deadletter.Letter,
 ) error {
 	if !s.About.IsZero() || tries > 1 { // one act per send
@@ -266,64 +255,4 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	}
 	in.deliver(ctx, list)
 	return len(due), nil
-}
-
-type dueRows struct {
-	events   *due.Rows[deadletter.Event, task.ID]
-	moves    *due.Rows[*Move, task.ID]
-	letters  *due.Rows[task.ID, task.ID]
-	sends    *due.Rows[deadletter.Send, task.ID]
-	failures *due.Rows[deadletter.Send, task.ID]
-}
-
-func newDueRows(db Database) dueRows {
-	owner := func(s deadletter.Send) task.ID { return s.Owner }
-	return dueRows{
-		events:   rowsOf(db, "the deliveries of event", func(e deadletter.Event) task.ID { return e.ID }),
-		moves:    rowsOf(db, "the split", func(m *Move) task.ID { return m.ID }),
-		letters:  rowsOf(db, "the letter", func(id task.ID) task.ID { return id }),
-		sends:    rowsOf(db, "the send of letter", owner),
-		failures: rowsOf(db, "the failure of task", owner),
-	}
-}
-
-// rowsOf reports a row that failed alone as faulty, if this process has its turn and the database can store anything.
-func rowsOf[T any, K comparable](db Database, what string, key func(T) K) *due.Rows[T, K] {
-	return due.New(what, key, func(ctx context.Context, _ T, _ task.Instant, why error) error {
-		if errors.Is(why, errTurnLost) {
-			return why
-		}
-		return engine.Storable(ctx, db, why)
-	})
-}
-
-// sendKey distinguishes sends of one kind: a letter may have two that are due.
-type sendKey struct {
-	owner task.ID
-	no    int
-}
-
-func keyOf(s *deadletter.Send) sendKey { return sendKey{s.Owner, s.No} }
-
-// recording records outcomes together, and in ever smaller parts if that fails. One that cannot be stored stays in
-// flight and rests, so it does not keep others from being recorded.
-func (in *Inbox) recording(ctx context.Context, rows *due.Rows[deadletter.Send, task.ID], outcomes []outcome,
-	record func(context.Context, []outcome) error,
-) error {
-	of, sends := make(map[sendKey]outcome, len(outcomes)), make([]deadletter.Send, len(outcomes))
-	for i, o := range outcomes {
-		of[keyOf(&o.send)], sends[i] = o, o.send
-	}
-	err := rows.Try(ctx, in.now(), sends, func(ctx context.Context, some []deadletter.Send) error {
-		part := make([]outcome, len(some))
-		for i := range some {
-			part[i] = of[keyOf(&some[i])]
-		}
-		return record(ctx, part)
-	})
-	if due.OnlyRows(err) { // they rest, and the caller has handled its rows
-		in.observeFailure(observedSend, err)
-		return nil
-	}
-	return err
 }

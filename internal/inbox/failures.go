@@ -47,7 +47,7 @@ type failureWrite struct {
 // It returns how many are done and whether more are due. A *due.Error names skipped ones.
 func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
-	list, err := in.due.failures.Read(now, writeBatch, func(limit int) ([]deadletter.Send, error) {
+	list, err := in.dueFailures.Read(now, writeBatch, func(limit int) ([]deadletter.Send, error) {
 		return in.store.DueSends(ctx, deadletter.SendFailure, now, in.orphans(), limit)
 	})
 	if err != nil || len(list) == 0 {
@@ -58,7 +58,7 @@ func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error
 		return 0, false, err
 	}
 	refused := false
-	err = in.due.failures.Try(ctx, now, list, func(ctx context.Context, some []deadletter.Send) error {
+	err = in.dueFailures.Try(ctx, now, list, func(ctx context.Context, some []deadletter.Send) error {
 		done, other, err := in.writeFailures(ctx, t, some)
 		n, refused = n+done, refused || other
 		return err
@@ -90,7 +90,7 @@ func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Se
 	}
 	outcomes := in.deliver(ctx, sending)
 	refused = slices.ContainsFunc(outcomes, func(o outcome) bool { return !o.delivered() })
-	err = in.recording(ctx, in.due.failures, outcomes, func(ctx context.Context, some []outcome) error {
+	err = in.recording(ctx, in.dueFailures, outcomes, func(ctx context.Context, some []outcome) error {
 		done, err := in.recordFailures(ctx, t, some)
 		if err == nil {
 			n += done

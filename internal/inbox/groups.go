@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -131,22 +132,6 @@ func (in *Inbox) group(ctx context.Context, id deadletter.GroupID) (*deadletter.
 		return nil, noGroup(id)
 	}
 	return g, err
-}
-
-func (in *Inbox) withMerged(ctx context.Context, ids []deadletter.GroupID) ([]deadletter.GroupID, error) {
-	all := slices.Clone(ids)
-	for _, id := range ids {
-		merged, err := in.store.MergedGroups(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range merged {
-			if !slices.Contains(all, m.ID) {
-				all = append(all, m.ID)
-			}
-		}
-	}
-	return all, nil
 }
 
 // ChangeGroup changes a group's state, owner, due time and runbook, and adds a note. Exhausted: the thread is full.
@@ -354,4 +339,54 @@ func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Grou
 	a.namespace, a.of = g.Namespace, g.ID.String()
 	return errors.Join(in.store.SaveGroup(ctx, tx, g), in.store.AddGroupNotes(ctx, tx, []deadletter.Note{entry}),
 		in.act(ctx, tx, a))
+}
+
+// GroupStory is a group with its history. The counts of Group include those of Merged.
+type GroupStory struct {
+	Group  *deadletter.Group
+	Merged []*deadletter.Group
+	Notes  []deadletter.Note
+	Hours  []deadletter.Hour  // of 14 days, with the merged ones
+	Sample *deadletter.Letter // a recent one; nil if the group has only cases
+	Why    []failure.Part
+}
+
+// GroupPage is a page of groups.
+type GroupPage struct {
+	Groups   []*deadletter.Group
+	Hours    map[deadletter.GroupID][]deadletter.Hour // of the last 24 hours
+	Resolved deadletter.Resolutions
+	Next     string
+}
+
+// GroupFilter selects a page of groups. Zero fields do not restrict.
+type GroupFilter struct {
+	Namespace string
+	State     model.GroupState
+	Owner     string
+	Where     string
+	Text      string
+	OpenOnly  bool
+	// Order is "last" (the default: failed last first), "open" (most open items first) or "first" (newest first).
+	Order string
+	// After is the sort value and ID of the last group before the page.
+	AfterValue int64
+	After      deadletter.GroupID
+	Limit      int
+}
+
+func noGroup(id deadletter.GroupID) error {
+	return task.Errorf(task.NotFound, "there is no group %s", id)
+}
+
+// GroupChange changes a group in one act; nil fields keep the value.
+type GroupChange struct {
+	By
+	State      model.GroupState
+	ResolvedIn string
+	Ignore     deadletter.Ignore
+	Owner      *string
+	Runbook    *string
+	DueAt      *task.Instant
+	Note       string
 }

@@ -96,3 +96,18 @@ func (in *Inbox) listed(ctx context.Context, f GroupFilter) ([]GroupResult, erro
 	}
 	return results, nil
 }
+
+// GroupsChange changes many groups alike: Groups, or those of Filter.
+type GroupsChange struct {
+	GroupChange
+	Groups []deadletter.GroupID
+	Filter *GroupFilter // without order, limit and place
+	DryRun bool         // only list the groups
+}
+
+// GroupResult is the result of a GroupsChange for one group.
+type GroupResult struct {
+	ID    deadletter.GroupID
+	Group *deadletter.Group // as stored; nil with Err, unchanged in a dry run
+	Err   *task.Error       // why it was not changed
+}

@@ -135,7 +135,7 @@ func (b *intakeBatch) submit(ctx context.Context, subs []engine.Submission,
 // their acknowledgement is known; letters are those of an earlier delivery.
 func (b *intakeBatch) capture(c *capture, refused []Arrival, letters map[int]bool) (err error) {
 	first, prepared := &b.arrivals[0], b.in.prepare(c.source, refused)
-	if !first.journaled() {
+	if !journaled(first) {
 		if len(refused) > 0 {
 			_, err = c.run(prepared)
 		}
@@ -165,13 +165,13 @@ func (b *intakeBatch) lettersAlready(ctx context.Context) (letters map[int]bool,
 			places[identity], sought = i, append(sought, identity)
 		}
 	}
-	if len(sought) == 0 && !first.journaled() {
+	if len(sought) == 0 && !journaled(first) {
 		return nil, false, nil
 	}
 	letters = map[int]bool{}
 	err = b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		clear(letters)
-		if first.journaled() {
+		if journaled(first) {
 			j, err := b.in.openJournal(ctx, tx, b.of, first.Receiver, b.in.now())
 			if err != nil {
 				return err
@@ -279,27 +279,6 @@ func refusalOf(err error) *intake.Refusal {
 		reason = "its idempotency key " + p.Message
 	}
 	return &intake.Refusal{Code: "bad_" + name, Reason: reason}
-}
-
-const previewMessages = 10
-
-// IntakePreview is what a message would become: a task, or a letter with a reason.
-type IntakePreview struct {
-	Task    *intake.Task
-	Refusal *intake.Refusal
-}
-
-// previewIntake previews the first messages of a source and stores nothing; nil where the broker cannot show them. The
-// error is the broker's.
-func (in *Inbox) previewIntake(ctx context.Context, s *deadletter.Source) ([]IntakePreview, error) {
-	arrivals, err := in.opts.Carriers[s.Driver].Peek(ctx, s, previewMessages)
-	switch {
-	case errors.Is(err, ErrNoPeek):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return in.previewed(ctx, in.takeIn(s, intake.NewPlan(s), arrivals)), nil
 }
 
 func (in *Inbox) previewed(ctx context.Context, b *intakeBatch) []IntakePreview {

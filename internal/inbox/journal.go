@@ -43,7 +43,7 @@ func (e journalEntry) receipt() Receipt {
 // journalFor is how long a journal keeps an ended receiver: a broker redelivers soon.
 const journalFor = 10 * time.Minute
 
-func (a *Arrival) journaled() bool { return a.Position == "" && a.Receiver != "" }
+func journaled(a *Arrival) bool { return a.Position == "" && a.Receiver != "" }
 
 func (in *Inbox) openJournal(ctx context.Context, tx engine.Tx, of *deadletter.Source, receiver string,
 	now task.Instant,
@@ -75,7 +75,7 @@ func (j *journal) redelivered(a *Arrival) (journalEntry, bool) {
 	if j == nil || !a.Redelivered || len(j.left) == 0 {
 		return journalEntry{}, false
 	}
-	hash := a.delivery()
+	hash := deliveryOf(a)
 	i := slices.IndexFunc(j.left, func(e journalEntry) bool { return e.Message == hash })
 	if i < 0 {
 		return journalEntry{}, false
@@ -124,8 +124,8 @@ func unpackJournal(packed []byte) (*journal, error) {
 	return j, nil
 }
 
-// delivery hashes all that a broker keeps from delivery to delivery.
-func (a *Arrival) delivery() [16]byte {
+// deliveryOf hashes all that a broker keeps from delivery to delivery.
+func deliveryOf(a *Arrival) [16]byte {
 	content := a.Content
 	content.Headers = slices.DeleteFunc(slices.Clone(content.Headers), func(h deadletter.Header) bool {
 		return strings.HasPrefix(h.Name, "x-delivery-count") || strings.HasPrefix(h.Name, "x-acquired-count")

@@ -68,30 +68,12 @@ func (run *reading) record(ctx context.Context, list []deadletter.Oversized) err
 	return run.protect(ctx)
 }
 
-func tooManyLarge(limit int) string {
-	return fmt.Sprintf("%d messages stay on the broker because they have more than %d bytes "+
-		"(engine.limits.letter_bytes): no more are left there", MaxOversized, limit)
-}
-
 // protect pauses a source whose broker is about to drop a message that it redelivers again and again.
 func (run *reading) protect(ctx context.Context) error {
-	by := By{Actor: engine.System, Reason: fmt.Sprintf("a message that is too large was delivered %d times: the broker "+
-		"would drop it after some more; raise engine.limits.letter_bytes, or take the message away", maxDeliveries)}
-	in, namespace, name := run.in, run.source.Namespace, run.source.Name
-	run.log.Error("the source is paused: " + by.Reason)
-	defer in.wakeReaders()
-	_, err := versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Source, error) {
-		s, err := in.store.Source(ctx, tx, namespace, name)
-		if err != nil || s == nil || s.Paused {
-			return nil, err
-		}
-		before := sourceState(s)
-		s.Paused = true
-		s.Version++
-		return s, errors.Join(in.store.SaveSource(ctx, tx, s), in.act(ctx, tx, act{kind: "pause_source", by: by,
-			namespace: namespace, of: name, from: before, to: sourceState(s)}))
-	})
-	return err
+	why := fmt.Sprintf("a message that is too large was delivered %d times: the broker would drop it after some more; "+
+		"raise engine.limits.letter_bytes, or take the message away", maxDeliveries)
+	run.log.Error("the source is paused: " + why)
+	return run.in.pauseFor(ctx, run.source.Key(), why)
 }
 
 // again looks at all recorded messages: it captures those of a log that fit now, and forgets redelivered and missing
@@ -135,21 +117,6 @@ func (run *reading) again(ctx context.Context) error {
 	return errors.Join(append(errs, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		return in.store.DropOversized(ctx, tx, run.source.Namespace, run.source.Name, done)
 	}))...)
-}
-
-func (in *Inbox) oversized(ctx context.Context, s *deadletter.Source) (sum Oversized, err error) {
-	if s.Driver == HTTP {
-		return sum, nil
-	}
-	list, err := in.store.Oversized(ctx, s.Namespace, s.Name)
-	for i, o := range list {
-		if i == 0 {
-			sum.First, sum.Since = o.Position, o.FirstAt
-		}
-		sum.Messages++
-		sum.Largest = max(sum.Largest, o.Bytes)
-	}
-	return sum, err
 }
 
 func (run *reading) starts(ctx context.Context) (map[int32]int64, error) {

@@ -2,7 +2,11 @@ package inbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -130,31 +134,6 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	})
 }
 
-type changedLetters struct {
-	list  []*deadletter.Letter
-	tally deadletter.Tally
-}
-
-func (c *changedLetters) add(l *deadletter.Letter, was model.LetterState) {
-	c.list = append(c.list, l)
-	c.tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
-}
-
-func (c *changedLetters) save(ctx context.Context, tx engine.Tx, in *Inbox) error {
-	if err := in.store.SaveStates(ctx, tx, c.list); err != nil {
-		return err
-	}
-	return in.store.AddDeltas(ctx, tx, c.tally.Deltas())
-}
-
-// opened is 1 for a letter that counts as open, else 0; the difference of two states is the delta of a change.
-func opened(s model.LetterState) int64 {
-	if s == model.LetterOpen || s == model.LetterScheduled {
-		return 1
-	}
-	return 0
-}
-
 // ExplainLetter returns a letter and explains its state, its history and its possible changes in sentences.
 func (in *Inbox) ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Letter, deadletter.Explanation, error) {
 	l, err := in.letter(ctx, id)
@@ -169,11 +148,68 @@ func (in *Inbox) ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Let
 	return l, deadletter.ExplainLetter(l, s, policies.of(l)), err
 }
 
-// ExplainRedrive is ExplainLetter for a redrive.
-func (in *Inbox) ExplainRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, deadletter.Explanation, error) {
-	r, err := in.Redrive(ctx, id)
-	if err != nil {
-		return nil, deadletter.Explanation{}, err
+// LetterStory is a letter with its history.
+type LetterStory struct {
+	Letter      *deadletter.Letter
+	Occurrences []deadletter.Occurrence
+	Group       *deadletter.Group
+}
+
+// LetterEdit changes what is sent instead of a letter's original.
+type LetterEdit struct {
+	By
+	Edit  deadletter.Edit
+	Clear bool
+}
+
+// LetterFilter selects a page of letters.
+type LetterFilter struct {
+	deadletter.Selection
+	Below task.ID // exclusive; zero starts at the newest
+	Limit int
+}
+
+// LetterPage is a page of letters.
+type LetterPage struct {
+	Letters []*deadletter.Letter
+	// Next starts the next page; zero at the end. A page may be short or empty and still have a next one: a search in
+	// texts reads a bounded number of letters.
+	Next task.ID
+}
+
+// SmallPayload bounds a payload in a list, in bytes.
+const SmallPayload = 1024
+
+func noLetter(id task.ID) error { return task.Errorf(task.NotFound, "there is no letter %s", id) }
+
+type contentRecord struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Rest   string `json:"rest"`
+}
+
+func recordOfContent(l *deadletter.Letter) contentRecord {
+	content := l.Outgoing()
+	sum, rest := sha256.Sum256(content.Payload), sha256.New()
+	fmt.Fprintf(rest, "%q", content.Key)
+	for _, h := range content.Headers {
+		fmt.Fprintf(rest, "%q%q", h.Name, h.Value)
 	}
-	return r, deadletter.ExplainRedrive(r), nil
+	return contentRecord{len(content.Payload), hex.EncodeToString(sum[:]), hex.EncodeToString(rest.Sum(nil))}
+}
+
+func (in *Inbox) withMerged(ctx context.Context, ids []deadletter.GroupID) ([]deadletter.GroupID, error) {
+	all := slices.Clone(ids)
+	for _, id := range ids {
+		merged, err := in.store.MergedGroups(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range merged {
+			if !slices.Contains(all, m.ID) {
+				all = append(all, m.ID)
+			}
+		}
+	}
+	return all, nil
 }

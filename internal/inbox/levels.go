@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -17,8 +16,7 @@ const (
 	// levelSources bounds the sources of Levels: each costs a count in the database and a call of a broker.
 	levelSources = 200
 	levelLetters = 100_000
-	// time for a broker, and brokers at a time
-	levelTime, levelsAtOnce = 2 * time.Second, 16
+	levelsAtOnce = 16 // brokers
 )
 
 // Level is the depth of a queue and the state of its broker, for metrics.

@@ -175,3 +175,31 @@ func (m *mover) moveAll(ctx context.Context, tx engine.Tx, list *members) error 
 	}
 	return m.in.store.MoveCounts(ctx, tx, deltas)
 }
+
+// PrintFunc applies the rules of a namespace to a fingerprint without rules.
+type PrintFunc func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error)
+
+// CaseMember is a case of a group, as rules see it.
+type CaseMember struct {
+	ID, Task task.ID
+	Facts    deadletter.Facts
+}
+
+// Move is a split under way, or its reversal: it moves members batch by batch.
+type Move struct {
+	ID        task.ID
+	Namespace string
+	Group     deadletter.GroupID
+	Rule      string
+	Since     int64
+	Undo      bool
+	Begun     task.Instant
+	// AfterLetter and AfterCase are the position of a split; a reversal needs none.
+	AfterLetter, AfterCase task.ID
+}
+
+// MovedCase is a moved case: its last failure, and whether it is pending.
+type MovedCase struct {
+	At      task.Instant
+	Pending bool
+}

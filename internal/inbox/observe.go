@@ -1,12 +1,8 @@
 package inbox
 
 import (
-	"errors"
 	"time"
 
-	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -45,63 +41,5 @@ func (in *Inbox) observed(operation string, began time.Time, err error) {
 func (in *Inbox) observeFailure(operation string, err error) {
 	if err != nil {
 		in.opts.Observer.Failed(operation, task.CodeOf(err))
-	}
-}
-
-func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, receipts []Receipt) {
-	type key struct {
-		origin, event string
-		outcome       model.ReceiptStatus
-	}
-	now, ages := in.now(), map[key][]time.Duration{}
-	for i := range arrivals {
-		a := &arrivals[i]
-		k := key{a.Origin, a.eventType, receipts[i].Status}
-		died := now
-		if a.FailedAt > 0 {
-			died = min(now, a.FailedAt)
-		}
-		ages[k] = append(ages[k], now.Sub(died))
-	}
-	for k, list := range ages {
-		in.opts.Observer.Captured(of.Namespace, of.Name, k.origin, k.event, string(k.outcome), list)
-	}
-}
-
-// observeSends must follow the commit of the record.
-func (in *Inbox) observeSends(tx engine.Tx, outcomes []outcome) {
-	type key struct{ namespace, source, origin, result string }
-	counts := map[key]int{}
-	for i := range outcomes {
-		l := outcomes[i].out.Letter
-		counts[key{l.Namespace, l.Source, l.Origin, resultOf(&outcomes[i])}]++
-	}
-	tx.Handle().AfterCommit(func() {
-		for k, n := range counts {
-			in.opts.Observer.Sent(k.namespace, k.source, k.origin, k.result, n)
-		}
-	})
-}
-
-func resultOf(o *outcome) string {
-	switch {
-	case errors.Is(o.err, ErrNotTried):
-		return "not_tried"
-	case errors.Is(o.err, ErrUnknown):
-		return "unknown"
-	case o.delivered():
-		return "sent"
-	}
-	return "failed"
-}
-
-// observeDiscards must follow the commit of the discards.
-func (in *Inbox) observeDiscards(tx engine.Tx, events []deadletter.Event) {
-	for _, e := range events {
-		if e.Kind == deadletter.EventDiscarded {
-			tx.Handle().AfterCommit(func() {
-				in.opts.Observer.Discarded(e.Namespace, e.Object, e.Where, e.Title, e.Total)
-			})
-		}
 	}
 }

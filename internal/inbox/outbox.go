@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -17,36 +17,6 @@ import (
 // The outbox: a send is a row (deadletter.Send) before it leaves, and its outcome has three values. batch.go,
 // failures.go and record.go (copies) write rows, deliver sends marked ones, and due.go repeats those without a known
 // outcome.
-
-// Outgoing is one message to send.
-type Outgoing struct {
-	// Letter is for what a broker needs beyond the content, such as the message ID. For a failure it has only the ID.
-	Letter  *deadletter.Letter
-	Content deadletter.Content
-	SendID  string
-}
-
-// Sender sends letters to destinations of one kind of broker. It is safe for concurrent use.
-type Sender interface {
-	Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error)
-	// Send sends messages in order and returns an error for each. nil and ErrRepeated confirm that the broker has it.
-	// ErrUnknown: the broker may have it. ErrNotTried: it was not begun. Any other error is a refusal: the broker
-	// certainly does not have it; with ErrForGood another try cannot succeed.
-	//
-	// Send begins no message after the deadline of ctx; those begun have their own time-out. Send abandons them when
-	// ctx is cancelled.
-	Send(ctx context.Context, source *deadletter.Source, destination string, letters []Outgoing) []error
-}
-
-// The outcomes of a send. Test with errors.Is.
-var (
-	// ErrUnknown: the message was written without an answer, and may have arrived.
-	ErrUnknown = errors.New("the outcome of the send is not known")
-	// ErrRepeated: confirmed after a try without an answer; it may be there twice.
-	ErrRepeated = errors.New("it is confirmed after a try without an answer")
-	// ErrNotTried: not begun, because its destination is down or slow; the message is not at fault.
-	ErrNotTried = errors.New("not tried")
-)
 
 const (
 	// sendTurn is how long a batch begins messages. The carrier times each of them.
@@ -68,8 +38,6 @@ type turn struct {
 }
 
 const loopRedrives, loopDue, loopFailures = "redrives", "due", "failures"
-
-var errTurnLost = errors.New("another process has the turn")
 
 func (in *Inbox) takeTurn(ctx context.Context, loop string) (turn, error) {
 	t := turn{in: in, loop: loop, no: rand.Int64()} //nolint:gosec // a name, and no secret
@@ -141,20 +109,6 @@ func (in *Inbox) deliver(ctx context.Context, list []outgoing) []outcome {
 	})...)
 }
 
-func atOnce[T, R any](list []T, many int, do func(T) R) []R {
-	results, room := make([]R, len(list)), make(chan struct{}, many)
-	var all sync.WaitGroup
-	for i, entry := range list {
-		room <- struct{}{}
-		all.Go(func() {
-			defer func() { <-room }()
-			results[i] = do(entry)
-		})
-	}
-	all.Wait()
-	return results
-}
-
 // sendInOrder sends messages of one source. Only neighbours with the same destination go together, to keep the order.
 func (in *Inbox) sendInOrder(ctx context.Context, list []outgoing) (outcomes []outcome) {
 	for from := 0; from < len(list); {
@@ -201,3 +155,85 @@ func (o *outcome) settle(s *deadletter.Send, atMostOnce bool, now task.Instant) 
 	}
 	return !s.Failed(o.err.Error(), errors.Is(o.err, ErrForGood), now)
 }
+
+// observeSends must follow the commit of the record.
+func (in *Inbox) observeSends(tx engine.Tx, outcomes []outcome) {
+	type key struct{ namespace, source, origin, result string }
+	counts := map[key]int{}
+	for i := range outcomes {
+		l := outcomes[i].out.Letter
+		counts[key{l.Namespace, l.Source, l.Origin, resultOf(&outcomes[i])}]++
+	}
+	tx.Handle().AfterCommit(func() {
+		for k, n := range counts {
+			in.opts.Observer.Sent(k.namespace, k.source, k.origin, k.result, n)
+		}
+	})
+}
+
+func resultOf(o *outcome) string {
+	switch {
+	case errors.Is(o.err, ErrNotTried):
+		return "not_tried"
+	case errors.Is(o.err, ErrUnknown):
+		return "unknown"
+	case o.delivered():
+		return "sent"
+	}
+	return "failed"
+}
+
+func retried(n letterNews, o *outcome, over bool, l *deadletter.Letter) {
+	switch {
+	case o.delivered():
+		n.add(deadletter.EventRetried, l, "")
+	case over:
+		n.add(deadletter.EventRetried, l, itemMessage(o.err))
+	}
+}
+
+// orphans is the time before which an unrecorded mark belongs to a process that has ended.
+func (in *Inbox) orphans() task.Instant {
+	before := in.now().Add(-orphanAfter)
+	if in.alone {
+		before = max(before, in.begun-1)
+	}
+	return before
+}
+
+// sendBatch bounds the items marked, sent and recorded together; after a batch without a failure, twice as many.
+const sendBatch = 500
+
+// sendKey distinguishes sends of one kind: a letter may have two that are due.
+type sendKey struct {
+	owner task.ID
+	no    int
+}
+
+func keyOf(s *deadletter.Send) sendKey { return sendKey{s.Owner, s.No} }
+
+// recording records outcomes together, and in ever smaller parts if that fails. One that cannot be stored stays in
+// flight and rests, so it does not keep others from being recorded.
+func (in *Inbox) recording(ctx context.Context, rows *due.Rows[deadletter.Send, task.ID], outcomes []outcome,
+	record func(context.Context, []outcome) error,
+) error {
+	of, sends := make(map[sendKey]outcome, len(outcomes)), make([]deadletter.Send, len(outcomes))
+	for i, o := range outcomes {
+		of[keyOf(&o.send)], sends[i] = o, o.send
+	}
+	err := rows.Try(ctx, in.now(), sends, func(ctx context.Context, some []deadletter.Send) error {
+		part := make([]outcome, len(some))
+		for i := range some {
+			part[i] = of[keyOf(&some[i])]
+		}
+		return record(ctx, part)
+	})
+	if due.OnlyRows(err) { // they rest, and the caller has handled its rows
+		in.observeFailure(observedSend, err)
+		return nil
+	}
+	return err
+}
+
+// SentContent identifies messages by content alone: the hash of the payload, and the message ID or "".
+type SentContent struct{ Content, MessageID string }

@@ -38,7 +38,7 @@ type batchInParts struct {
 func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInParts {
 	n := min(max(len(arrivals)/partSize, 1), captureParts)
 	// SQLite has one writer, and a journal one transaction.
-	if in.alone || len(arrivals) > 0 && arrivals[0].journaled() {
+	if in.alone || len(arrivals) > 0 && journaled(arrivals[0].Arrival) {
 		n = 1
 	}
 	parts := partsOf(arrivals, n)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/taskerhq/tasker/deadletters/model"
@@ -135,72 +134,17 @@ func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.
 	return list, err
 }
 
-type policies struct {
-	list []*deadletter.Policy
-	rest *deadletter.Policy // nil: letters are left to operators
-}
-
-func (in *Inbox) policiesOf(ctx context.Context, namespace string) (policies, error) {
-	all, err := in.store.Policies(ctx, namespace)
-	return policies{all, in.opts.DefaultPolicy}, err
-}
-
-func (p policies) ofSource(s *deadletter.Source) []*deadletter.Policy {
-	out := deadletter.PoliciesOf(p.list, s.Name)
-	if n := len(out); n > 0 && out[n-1].Origin == "" {
-		return out
-	}
-	last := deadletter.Policy{Strategy: model.Manual, SetFrom: model.SetByDefault}
-	if p.rest != nil {
-		last = *p.rest
-	}
-	last.Namespace = s.Namespace
-	return append(out, &last)
-}
-
-func (p policies) of(l *deadletter.Letter) *deadletter.Policy {
-	return p.find(l.Namespace, l.Source, l.Origin)
-}
-
-func (p policies) find(namespace, source, origin string) *deadletter.Policy {
-	list, other := p.list, func(p *deadletter.Policy) bool { return p.Namespace != namespace }
-	if slices.ContainsFunc(list, other) {
-		list = slices.DeleteFunc(slices.Clone(list), other)
-	}
-	if found := deadletter.PolicyFor(list, source, origin); found != nil {
-		return found
-	}
-	return p.rest
-}
-
-// decide schedules or discards an open letter by its policy, or leaves it with a reason. failed is why the last send
-// failed, or "". made collects the decision for the audit trail and listeners.
-func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now task.Instant, made *decisions) {
-	p := of.of(l)
-	if p == nil {
-		return
-	}
-	d := p.Decide(l, now, rand.Float64())
-	if d.Reason != "" && failed != "" {
-		d.Reason += "; the last send: " + failed
-	}
-	// An open letter can always be discarded and scheduled: there is no error.
-	switch d.Verdict {
-	case deadletter.VerdictDiscard:
-		_ = l.Discard(deadletter.ReasonPrefix+d.Reason, now, deadletter.Retention)
-	case deadletter.VerdictSend:
-		_ = l.Schedule(d.At, now)
-		l.Reason = failed
-	default:
-		l.Reason = cmp.Or(d.Reason, failed)
-	}
-	made.note(p, l)
-}
-
 func policyName(p *deadletter.Policy) string {
 	source := cmp.Or(p.Source, "*")
 	if p.Origin == "" {
 		return source
 	}
 	return source + "/" + p.Origin
+}
+
+func recordOfPolicy(p *deadletter.Policy) any {
+	if p == nil {
+		return nil
+	}
+	return *p
 }

@@ -71,7 +71,7 @@ func TestOneConnection(t *testing.T) {
 	must(err)
 	_, err = r.PauseSource(ctx, "default", "orders", false, by)
 	must(err)
-	must(r.Declare(ctx, []*deadletter.Source{{Namespace: "default", Name: "bills", Driver: inbox.HTTP}}))
+	must(r.Declare(ctx, []*deadletter.Source{{Namespace: "default", Name: "bills", Driver: deadletter.DriverHTTP}}))
 	must(r.DropSource(ctx, "default", "bills", by))
 	_, err = r.SaveRule(ctx, &deadletter.Rule{Namespace: "default", Name: "gone", When: `error_type == "Gone"`}, by)
 	must(err)

@@ -127,11 +127,6 @@ func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) []task.Problem
 	return f
 }
 
-type place struct {
-	source      deadletter.SourceKey
-	destination string
-}
-
 // previewer collects the preview of a selection in out. It looks up each destination once.
 type previewer struct {
 	in         *Inbox
@@ -175,19 +170,6 @@ func (v *previewer) refuse(why string) {
 	if !v.req.EachItem {
 		v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
 	}
-}
-
-func quoted(s string) string { return `"` + s + `"` }
-
-func shownDestination(to string) string {
-	shown := quoted(posturl.Redact(to))
-	if !strings.HasPrefix(to, "https://") && !strings.HasPrefix(to, "http://") {
-		return shown
-	}
-	if _, fault := posturl.Parse(to); fault != "" {
-		return shown + ", which " + fault
-	}
-	return shown
 }
 
 func (v *previewer) letters() error {
@@ -254,13 +236,6 @@ func (v *previewer) letter(l *deadletter.Letter) error {
 	return nil
 }
 
-func destination(named string, l *deadletter.Letter) string {
-	if named != "" {
-		return named
-	}
-	return l.Origin
-}
-
 // check looks up the destinations of letters, but only allowed ones: the lookup alone could reach a foreign host.
 func (v *previewer) check(l *deadletter.Letter, destination string) error {
 	at := place{deadletter.SourceKey{Namespace: l.Namespace, Name: l.Source}, destination}
@@ -305,4 +280,25 @@ func (v *previewer) cases() error {
 		v.out.Samples = append(v.out.Samples, PreviewItem{Kind: model.KindCase, ID: id})
 	}
 	return nil
+}
+
+// Preview is the effect of an operation. Nothing is stored.
+type Preview struct {
+	Total        int // letters and cases, without excluded parked letters
+	Capped       bool
+	Samples      []PreviewItem
+	Destinations []model.DestinationCheck
+	Problems     []task.Problem
+	Plan         deadletter.Plan
+	Stop         deadletter.StopRule
+	empty        bool // the only problem is the empty selection, which is also in Problems
+}
+
+// PreviewItem is one sample of a preview.
+type PreviewItem struct {
+	Kind        model.Kind
+	ID          task.ID
+	Destination string
+	Changes     []model.Change
+	Problem     string // why the edit does not apply; "" if it does
 }

@@ -2,8 +2,6 @@ package inbox
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -140,28 +138,6 @@ func noQueue(name string) error {
 		"there is no dead letter queue %q", name)
 }
 
-// waiting counts the messages of a source on its broker; 0 where the broker does not count or the queue does not exist,
-// and for reports. Unavailable: the broker does not answer. Conflict: it refuses.
-func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, error) {
-	carrier := in.brokerOf(s)
-	if carrier == nil {
-		return 0, nil
-	}
-	n, err := carrier.Depth(ctx, s)
-	if err != nil {
-		code := task.Unavailable
-		if errors.Is(err, ErrRefused) {
-			code = task.Conflict
-		}
-		return 0, &task.Error{Code: code, Message: unasked(s, err), Err: err, Hint: "see tasker source test " + s.Name}
-	}
-	return max(n, 0), nil
-}
-
-func unasked(s *deadletter.Source, err error) string {
-	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, itemMessage(err))
-}
-
 // catchUp waits up to a second until the messages of a source are captured: an application that has pushed a job
 // expects to see it. It does not wait for a source that is not read. The error says that the broker does not answer.
 func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
@@ -180,13 +156,6 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 		case <-time.After(catchUpEvery):
 		}
 	}
-}
-
-func (in *Inbox) brokerOf(s *deadletter.Source) Carrier {
-	if s.Driver == HTTP {
-		return nil
-	}
-	return in.opts.Carriers[s.Driver]
 }
 
 var inQueue = []model.LetterState{model.LetterOpen, model.LetterScheduled}
@@ -253,4 +222,17 @@ func (in *Inbox) byBytes(ctx context.Context, ids []task.ID, count, bytes int) (
 		}
 	}
 	return parts, nil
+}
+
+// QueueFilter selects letters of one source, ordered by ID, which is the time of the first capture.
+type QueueFilter struct {
+	Namespace, Source string
+	States            []model.LetterState
+	// Zero fields do not restrict.
+	Parked *bool
+	Reason string // beginning of the reason
+	At     task.Instant
+	Above  task.ID
+	// Skip leaves out the first ones. Time grows with Skip and Limit.
+	Skip, Limit int
 }

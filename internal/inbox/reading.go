@@ -9,63 +9,9 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
-	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/intake"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
-
-// Carrier connects the inbox with brokers of one driver. It is safe for concurrent use. Package carrier implements it.
-type Carrier interface {
-	Sender
-	// Depth returns how many messages of a source are not captured; -1 where the broker does not count, 0 for a missing
-	// queue. Messages that another node has taken and not stored count if the broker counts them. Errors may wrap
-	// ErrRefused.
-	Depth(ctx context.Context, source *deadletter.Source) (int64, error)
-	// OnTheWay reports whether messages may be between broker and node, where Depth briefly misses them.
-	OnTheWay(source *deadletter.Source) bool
-	Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error)
-	// "" for a source whose letters go to hosts
-	Breaker(source *deadletter.Source) task.BreakerState
-	// Read receives messages of a source and acknowledges stored ones. It reconnects after errors, and blocks until ctx
-	// ends.
-	//
-	// capture prepares a batch and returns its store function. A batch may be prepared while the one before is stored;
-	// batches are stored one at a time, in order. After an error the broker delivers the messages again. report gets
-	// errors, and nil when the source answers again. ErrBlocked: messages cannot be stored now.
-	Read(ctx context.Context, source *deadletter.Source, of ReadOptions,
-		capture func([]Arrival) (store func(context.Context) error), report func(error))
-	// Peek returns up to max messages at the front of a source, and leaves them there. ErrNoPeek: this kind of broker
-	// cannot do that.
-	Peek(ctx context.Context, source *deadletter.Source, max int) ([]Arrival, error)
-	LogReader
-}
-
-// ReadOptions configure Carrier.Read.
-type ReadOptions struct {
-	Batch int // messages captured at a time; 0 is a default
-	// MaxBytes bounds a captured message. A larger one stays on its broker, and those behind it are captured once Left
-	// returns nil. Left may get a message again.
-	MaxBytes int
-	Left     func(ctx context.Context, messages []deadletter.Oversized) error
-}
-
-// ErrNoPeek means: messages cannot be shown without taking them.
-var ErrNoPeek = errors.New("the broker shows no messages without delivering them")
-
-// GoneError reports messages that a broker deleted before they were read, once. Reading continues.
-type GoneError struct {
-	Messages int64 // at most
-	Why      string
-}
-
-// Error implements error.
-func (e *GoneError) Error() string { return "messages are gone: " + e.Why }
-
-// ErrBlocked means: reading stops although the broker answers.
-var ErrBlocked = errors.New("messages of the source cannot be captured now")
-
-// ErrRefused means: the broker answers and refuses, so retries fail until its permissions or the source change.
-var ErrRefused = errors.New("the broker refuses")
 
 // lostAfter is how long a source must fail before it counts as lost: a restart of a broker is no news.
 const lostAfter = 30 * time.Second
@@ -95,14 +41,6 @@ func (in *Inbox) read(ctx context.Context, node string, log *slog.Logger, tick <
 		case <-tick:
 		case <-in.changed:
 		}
-	}
-}
-
-// wakeReaders makes Read look now. It never blocks.
-func (in *Inbox) wakeReaders() {
-	select {
-	case in.changed <- struct{}{}:
-	default:
 	}
 }
 
@@ -185,17 +123,6 @@ func (r *readers) judge(ctx context.Context, s *deadletter.Source, run *reading)
 		return r.in.markSource(ctx, s, 0, "")
 	}
 	return nil
-}
-
-func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task.Instant, why string) error {
-	why = failure.Cut(why, deadletter.MaxCause)
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		changed, err := in.store.MarkSource(ctx, tx, s.Namespace, s.Name, lost, why)
-		if err != nil || !changed {
-			return err
-		}
-		return in.tell(ctx, tx, deadletter.SourceHappened(s, why, in.now()))
-	})
 }
 
 func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Duration) (mine bool, err error) {
@@ -291,11 +218,6 @@ func (run *reading) note(err error) {
 	default:
 		run.why = err.Error()
 	}
-}
-
-func isGone(err error) bool {
-	_, ok := errors.AsType[*GoneError](err)
-	return ok
 }
 
 func (run *reading) trouble() (since task.Instant, why string, heard bool) {

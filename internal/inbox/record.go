@@ -176,7 +176,7 @@ func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error
 		}
 	}
 	if s.About.IsZero() {
-		r.decisions.news.retried(o, over, l)
+		retried(r.decisions.news, o, over, l)
 	}
 	if current {
 		r.changed = append(r.changed, l)
@@ -199,7 +199,7 @@ func (r *record) presumed(o *outcome, s *deadletter.Send) error {
 	l := o.out.Letter.Apart(r.in.newID(), s, r.now)
 	l.Identity = deadletter.Identify("", l.ID.String(), l.Original)
 	if s.About.IsZero() && s.Copies == 0 {
-		r.in.decide(r.policies, l, l.Reason, r.now, r.decisions)
+		r.policies.decide(l, l.Reason, r.now, r.decisions)
 	}
 	r.tally.Of(l.Group).OpenLetters += opened(l.State)
 	r.apart = append(r.apart, l)
@@ -221,7 +221,7 @@ func (r *record) open(o *outcome, s *deadletter.Send, l *deadletter.Letter) erro
 		if tried {
 			l.FailedSends++
 		}
-		r.in.decide(r.policies, l, l.Reason, r.now, r.decisions)
+		r.policies.decide(l, l.Reason, r.now, r.decisions)
 		if l.State == model.LetterScheduled && !tried {
 			l.Due = r.now
 			if !o.late {

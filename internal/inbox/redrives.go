@@ -2,12 +2,15 @@ package inbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/posturl"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -94,20 +97,10 @@ func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) er
 	return change(now)
 }
 
-const knownActions = "must be start, pause, resume or cancel"
-
 func (in *Inbox) redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
 	r, err := in.store.FindRedrive(ctx, id)
 	if err == nil && (r == nil || !reaches(ctx, r.Namespace)) {
 		return nil, noRedrive(id)
-	}
-	return r, err
-}
-
-func (in *Inbox) lockedRedrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error) {
-	r, err := in.store.Redrive(ctx, tx, id)
-	if err == nil && r == nil {
-		err = noRedrive(id)
 	}
 	return r, err
 }
@@ -152,10 +145,115 @@ func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state model.ItemS
 	return in.store.ListItems(ctx, id, state, above, limit)
 }
 
-// itemMessage is why an item was not sent, cut to 500 characters, as each item has one.
-func itemMessage(err error) string { return fmt.Sprintf("%.500s", err.Error()) }
-
 // selectsNothing refuses a redrive without items: a conflict, because the same request may succeed later.
 func selectsNothing() error {
 	return hinted(task.Conflict, "see tasker inbox", "the selection selects nothing")
+}
+
+// RedriveRequest describes an operation on many. Its selection must name a namespace, unless the key has only one or
+// the first named group or letter implies it.
+type RedriveRequest struct {
+	By
+	Operation   model.Operation
+	Selection   deadletter.Selection
+	Destination string // "": each letter's origin
+	Edit        *deadletter.Edit
+	// Zero fields of Plan and Stop take the defaults.
+	Plan          deadletter.Plan
+	Stop          deadletter.StopRule
+	IncludeParked bool
+	EachItem      bool // letters that cannot be sent fail one by one; otherwise they refuse the operation
+	Start         bool // begin immediately; otherwise it is a draft
+}
+
+// tellRedrive reports that a redrive has entered a new state. Counts read every item, so waves, of which there may be
+// thousands, go without.
+func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive,
+	was model.RedriveState, counts *model.ItemCounts,
+) error {
+	if r.State == was {
+		return nil
+	}
+	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
+}
+
+func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, was model.RedriveState,
+	counts *model.ItemCounts, a act,
+) error {
+	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
+	return errors.Join(in.act(ctx, tx, a), in.tellRedrive(ctx, tx, r, was, counts))
+}
+
+func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*model.ItemCounts, error) {
+	r, err := in.store.FindRedrive(ctx, id)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	c, err := in.store.CountItems(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+func recordOfRedrive(r *deadletter.Redrive) fields {
+	p := &r.Plan
+	return fields{"operation": r.Operation, "items": r.Total, "selection": recordOfSelection(&r.Selection),
+		"destination": posturl.Redact(r.Destination), "edit": recordOfEdit(r.Edit), "include_parked": r.IncludeParked,
+		"plan": fields{"canary": p.Canary, "factor": p.Factor, "largest": p.Largest,
+			"observe_seconds": new(max(p.Observe, 0).Seconds()), "rate": p.Rate, "limit": p.Limit,
+			"keep_attempts": p.KeepAttempts, "at_most_once": p.AtMostOnce, "priority": p.Priority},
+		"stop": fields{"returned_share": r.Stop.ReturnedShare, "same_fingerprint": r.Stop.SamePrint,
+			"failed": r.Stop.Failed}}
+}
+
+func recordOfSelection(s *deadletter.Selection) fields {
+	return fields{"kind": s.Kind, "ids": texts(s.IDs), "groups": texts(s.Groups), "source": s.Source,
+		"origin": posturl.Redact(s.Origin), "template": s.Template, "state": s.State, "error_type": s.Type, "text": s.Text,
+		"header_name": s.HeaderName, "header_value": s.HeaderValue, "after": s.After.Ptr(), "before": s.Before.Ptr(),
+		"first_after": s.FirstAfter.Ptr(), "first_before": s.FirstBefore.Ptr(), "min_replays": s.MinReplays,
+		"replayed": s.Replayed, "retryable": s.Retryable, "parked": s.Parked, "reason": s.Reason,
+		"task_state": s.TaskState}
+}
+
+func texts[T fmt.Stringer](list []T) (out []string) {
+	for _, v := range list {
+		out = append(out, v.String())
+	}
+	return out
+}
+
+// recordOfEdit identifies the patch of an edit without showing it.
+func recordOfEdit(e *deadletter.Edit) fields {
+	if e == nil {
+		return nil
+	}
+	out := fields{"drop_headers": e.DropHeaders, "key": e.Key != nil}
+	if e.Patch != nil {
+		sum := sha256.Sum256(e.Patch)
+		out["patch_sha256"] = hex.EncodeToString(sum[:])
+	}
+	var set []string
+	for _, h := range e.SetHeaders {
+		set = append(set, h.Name)
+	}
+	out["set_headers"] = set
+	return out
+}
+
+// RedriveFilter selects a page of redrives. Zero fields do not restrict.
+type RedriveFilter struct {
+	Namespace string
+	States    []model.RedriveState
+	Below     task.ID // exclusive; zero starts at the newest
+	Limit     int
+}
+
+// ExplainRedrive is ExplainLetter for a redrive.
+func (in *Inbox) ExplainRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, deadletter.Explanation, error) {
+	r, err := in.Redrive(ctx, id)
+	if err != nil {
+		return nil, deadletter.Explanation{}, err
+	}
+	return r, deadletter.ExplainRedrive(r), nil
 }

@@ -71,10 +71,10 @@ func TestSourceFormats(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		for name, s := range map[string]deadletter.Source{
 			"unknown format": {Driver: "memory", Queue: "q", Format: "odd"},
-			"format":         {Driver: inbox.HTTP, Format: "raw"},
-			"url":            {Driver: inbox.HTTP, URL: "redis://localhost"},
-			"queue":          {Driver: inbox.HTTP, Queue: "q"},
-			"target":         {Driver: inbox.HTTP, Targets: []string{"javascript:x"}},
+			"format":         {Driver: deadletter.DriverHTTP, Format: "raw"},
+			"url":            {Driver: deadletter.DriverHTTP, URL: "redis://localhost"},
+			"queue":          {Driver: deadletter.DriverHTTP, Queue: "q"},
+			"target":         {Driver: deadletter.DriverHTTP, Targets: []string{"javascript:x"}},
 			"driver":         {Driver: "odd"},
 		} {
 			s.Namespace, s.Name = "default", "s"
@@ -92,7 +92,7 @@ func TestNewVersions(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		by := inbox.By{Version: 3}
-		_, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new", Driver: inbox.HTTP}, by)
+		_, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new", Driver: deadletter.DriverHTTP}, by)
 		r.refused(err, task.Conflict)
 		_, err = r.SavePolicy(t.Context(), &deadletter.Policy{Namespace: "default", Source: "orders",
 			Strategy: model.Immediate}, by)

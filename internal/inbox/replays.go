@@ -12,35 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// LogReader reads topics again, where a broker keeps received messages. It changes nothing there.
-type LogReader interface {
-	// LogParts returns the ranges of a topic's parts: from the first message at or after since, up to the first at or
-	// after before. A zero time is no bound.
-	LogParts(ctx context.Context, source *deadletter.Source, topic string, since, before time.Time) (
-		[]model.ReplayPart, error)
-	// ReadLog returns up to max messages of a part from its Next on, and the next offset. A *GoneError: they were
-	// deleted, up to next. ErrNoLog: this kind of broker keeps nothing. ErrForGood: a retry is in vain.
-	ReadLog(ctx context.Context, source *deadletter.Source, topic string, part model.ReplayPart, max int) (
-		list []LogEntry, next int64, err error)
-}
-
-// LogEntry is a message of a topic, with the broker's key and headers.
-type LogEntry struct {
-	Offset  int64
-	At      task.Instant // 0: unknown
-	Key     []byte
-	Headers []deadletter.Header
-	Size    int
-	Arrival func() Arrival
-}
-
-var (
-	// ErrNoLog means: the broker keeps nothing to read again.
-	ErrNoLog = errors.New("the broker keeps no messages that were received")
-	// ErrForGood means: no retry succeeds.
-	ErrForGood = errors.New("it cannot be read")
-)
-
 // Replayed is the failure type of replayed letters whose messages describe no failure.
 const Replayed = "Replayed"
 
@@ -214,4 +185,26 @@ func (in *Inbox) Replays(ctx context.Context, f ReplayFilter) ([]*deadletter.Rep
 		return nil, err
 	}
 	return in.store.ListReplays(ctx, f)
+}
+
+func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState, a act,
+) error {
+	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
+	namespace, source := r.Namespace, r.Source
+	tx.Handle().AfterCommit(func() { in.opts.Observer.ReplayEntered(namespace, source, a.to) })
+	return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, deadletter.ReplayHappened(r, was, in.now())))
+}
+
+func recordOfReplay(r *deadletter.Replay) fields {
+	s := &r.Spec
+	return fields{"source": r.Source, "topic": s.Topic, "into": s.Into, "offsets": r.Left(), "since": s.Since.Ptr(),
+		"before": s.Before.Ptr(), "filtered": s.Key != nil || len(s.Headers) > 0, "rate": s.Rate, "repeat": s.Repeat,
+		"intake": s.Intake}
+}
+
+// ReplayFilter selects a page of replays. Zero fields do not restrict.
+type ReplayFilter struct {
+	Namespace string
+	Below     task.ID
+	Limit     int
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -17,11 +16,7 @@ import (
 
 // Bounds of the evidence of a failure, in bytes. Longer texts are cut with a mark, never refused. The message itself is
 // kept whole or not taken.
-const (
-	maxName    = 255
-	maxMessage = 4096
-	maxStack   = 16 << 10
-)
+const maxMessage, maxStack = 4096, 16 << 10
 
 // HTTP is deadletter.DriverHTTP.
 const HTTP = deadletter.DriverHTTP
@@ -58,13 +53,6 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 // maxAhead is how far a reporting program's clock may be ahead.
 const maxAhead = 5 * time.Minute
 
-func (in *Inbox) sizeFault(size int) string {
-	if size <= in.opts.LetterBytes {
-		return ""
-	}
-	return fmt.Sprintf("has %d bytes; a letter may have %d (engine.limits.letter_bytes)", size, in.opts.LetterBytes)
-}
-
 func bound(r failure.Report) failure.Report {
 	r.Type, r.Code = failure.Cut(r.Type, maxName), failure.Cut(r.Code, maxName)
 	r.Message = failure.Cut(r.Message, maxMessage)
@@ -93,7 +81,7 @@ func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 	switch {
 	case a.Position != "":
 		return deadletter.Identify(a.Position, "", a.Content)
-	case of.Driver == HTTP && a.MessageID != "":
+	case of.Driver == deadletter.DriverHTTP && a.MessageID != "":
 		f := &a.Failure
 		report, _ := json.Marshal([]any{a.MessageID, a.Origin, a.Handler, a.FailedAt, f.Type, f.Code, f.Message,
 			a.Letter, deadletter.Identify("", "", a.Content)})
@@ -128,37 +116,6 @@ func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 		all[i] = p
 	}
 	return all
-}
-
-// introduce adds a source at a program's first report. A missing source of a broker was removed while a node read it:
-// its messages stay there.
-func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
-	if s.Driver != HTTP {
-		return noSource(s.Name)
-	}
-	known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
-	if err != nil || known != nil {
-		return err
-	}
-	added := withDefaults(s)
-	if err := in.store.SaveSource(ctx, tx, added); err != nil {
-		return err
-	}
-	by := By{Actor: engine.System, Reason: "a program reports its first failure under this name"}
-	return in.act(ctx, tx, act{kind: "add_source", by: by, namespace: s.Namespace, of: s.Name,
-		after: recordOfSource(added)})
-}
-
-// maxSources bounds the sources of a namespace: programs that report failures add sources.
-const maxSources = 1000
-
-func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
-	all, err := in.store.Sources(ctx, namespace)
-	if err != nil || len(all) < maxSources {
-		return err
-	}
-	return hinted(task.Exhausted, "report under the name of a source that exists: see tasker source list",
-		"the namespace has as many sources as it may have")
 }
 
 // room refuses to capture when a source has too many open letters: the broker keeps the messages. The last batch may

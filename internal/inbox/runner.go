@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -12,12 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-const (
-	// sendBatch bounds the items marked, sent and recorded together; after a batch without a failure, twice as many.
-	sendBatch   = 500
-	redrivePage = 25
-	turnTime    = time.Second
-)
+const redrivePage = 25
 
 // Advance advances running redrives, for about a second each. It must run in one process at a time; another may
 // continue. It returns the number of decided items, and whether more are due.

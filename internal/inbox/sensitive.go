@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/kit/sensitive"
-	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -94,13 +93,4 @@ func refuseReading(ctx context.Context, s *deadletter.Source, intake *deadletter
 		return forbidden("it reads what the key may not see", "to read sensitive values")
 	}
 	return nil
-}
-
-func forbidden(message, what string) error {
-	return hinted(task.Forbidden, what+" needs the permission "+string(access.Sensitive), "%s", message)
-}
-
-func masked(ctx context.Context) bool {
-	p := access.From(ctx)
-	return p != nil && !p.Can(access.Sensitive)
 }

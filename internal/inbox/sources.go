@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/posturl"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
-
-// shownOpen bounds the count of a source's open letters in a list, even with millions. Sources with a bound above it
-// are counted up to roomOpen, so that a full one shows.
-const shownOpen, roomOpen = 10_000, 100_000
 
 func withDefaults(s *deadletter.Source) *deadletter.Source {
 	of := s.WithDefaults()
@@ -77,7 +76,7 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 }
 
 func (in *Inbox) brokerFaults(s *deadletter.Source) (f faults) {
-	if s.Driver == HTTP {
+	if s.Driver == deadletter.DriverHTTP {
 		const unused = "does not go with the driver http, whose letters programs report"
 		f.when(s.Format != "", "/format", unused)
 		f.when(s.Queue != "", "/queue", unused)
@@ -96,7 +95,7 @@ func (in *Inbox) intakeFaults(s *deadletter.Source) (f faults) {
 	if s.Intake == nil {
 		return nil
 	}
-	http := s.Driver == HTTP
+	http := s.Driver == deadletter.DriverHTTP
 	f.when(http, "/intake", "does not go with the driver http: programs submit tasks instead")
 	f.when(!http && s.Queue == "", "/queue", "is missing: there is nothing to take in")
 	constant := s.Intake.Priority
@@ -150,6 +149,24 @@ func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused
 		})
 }
 
+// pauseFor pauses a source for the system.
+func (in *Inbox) pauseFor(ctx context.Context, of deadletter.SourceKey, why string) error {
+	by := By{Actor: engine.System, Reason: why}
+	defer in.wakeReaders()
+	_, err := versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Source, error) {
+		s, err := in.store.Source(ctx, tx, of.Namespace, of.Name)
+		if err != nil || s == nil || s.Paused {
+			return nil, err
+		}
+		before := sourceState(s)
+		s.Paused = true
+		s.Version++
+		return s, errors.Join(in.store.SaveSource(ctx, tx, s), in.act(ctx, tx, act{kind: "pause_source", by: by,
+			namespace: of.Namespace, of: of.Name, from: before, to: sourceState(s)}))
+	})
+	return err
+}
+
 func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Source) error,
 ) (*deadletter.Source, error) {
@@ -192,110 +209,64 @@ func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadlette
 
 func noSource(name string) error { return task.Errorf(task.NotFound, "there is no source %q", name) }
 
-// Sources returns the sources of a namespace, or of all that the request reaches (""), with their states.
-func (in *Inbox) Sources(ctx context.Context, namespace string) ([]*SourceStatus, error) {
-	namespace, err := narrow(ctx, namespace)
-	if err != nil {
-		return nil, err
+func recordOfSource(s *deadletter.Source) any {
+	if s == nil {
+		return nil
 	}
-	sources, err := in.store.Sources(ctx, namespace)
-	if err != nil {
-		return nil, err
+	r := fields{"driver": s.Driver, "queue": s.Queue, "format": s.Format, "targets": posturl.RedactAll(s.Targets),
+		"max_replays": new(s.MaxReplays), "max_open": s.MaxOpen, "paused": s.Paused, "intake": s.Intake,
+		"sensitive": s.Sensitive, "sensitive_headers": s.SensitiveHeaders}
+	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
+		r["broker"] = u.Scheme + "://" + u.Host // without user, password and parameters
 	}
-	var out []*SourceStatus
-	for _, s := range sources {
-		st, err := in.status(ctx, s)
-		if err != nil {
-			return nil, err
+	return r
+}
+
+func sourceState(s *deadletter.Source) string {
+	if s.Paused {
+		return "paused"
+	}
+	return "reading"
+}
+
+// introduce adds a source at a program's first report. A missing source of a broker was removed while a node read it:
+// its messages stay there.
+func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
+	if s.Driver != deadletter.DriverHTTP {
+		return noSource(s.Name)
+	}
+	known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
+	if err != nil || known != nil {
+		return err
+	}
+	added := withDefaults(s)
+	if err := in.store.SaveSource(ctx, tx, added); err != nil {
+		return err
+	}
+	by := By{Actor: engine.System, Reason: "a program reports its first failure under this name"}
+	return in.act(ctx, tx, act{kind: "add_source", by: by, namespace: s.Namespace, of: s.Name,
+		after: recordOfSource(added)})
+}
+
+// maxSources bounds the sources of a namespace: programs that report failures add sources.
+const maxSources = 1000
+
+func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
+	all, err := in.store.Sources(ctx, namespace)
+	if err != nil || len(all) < maxSources {
+		return err
+	}
+	return hinted(task.Exhausted, "report under the name of a source that exists: see tasker source list",
+		"the namespace has as many sources as it may have")
+}
+
+func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task.Instant, why string) error {
+	why = failure.Cut(why, deadletter.MaxCause)
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		changed, err := in.store.MarkSource(ctx, tx, s.Namespace, s.Name, lost, why)
+		if err != nil || !changed {
+			return err
 		}
-		out = append(out, st)
-	}
-	return out, nil
-}
-
-// Source returns a source with its state and policies.
-func (in *Inbox) Source(ctx context.Context, namespace, name string) (*SourceStatus, error) {
-	s, err := in.source(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	st, err := in.status(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	all, err := in.policiesOf(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
-	st.Policies, st.Waiting = all.ofSource(s), in.depth(ctx, st)
-	return st, nil
-}
-
-// depth asks a broker how many messages wait; -1 without an answer within 2 s, or if the source is lost.
-func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
-	carrier := in.brokerOf(of.Source)
-	if carrier == nil || of.State == "lost" {
-		return -1
-	}
-	ctx, cancel := context.WithTimeout(ctx, levelTime)
-	defer cancel()
-	n, err := carrier.Depth(ctx, of.Source)
-	if err != nil {
-		return -1
-	}
-	return n
-}
-
-// status returns the state of a source from its row and its number of open letters. Only the node that reads it, and
-// TestSource, see whether its broker answers.
-func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatus, error) {
-	st := &SourceStatus{Source: s, State: "reading", Waiting: -1}
-	var err error
-	bound := max(shownOpen, min(s.MaxOpen, roomOpen))
-	if st.Open, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, bound+1); err != nil {
-		return st, err
-	}
-	st.Open, st.OpenCapped = atMost(st.Open, bound)
-	if st.Oversized, err = in.oversized(ctx, s); err != nil {
-		return st, err
-	}
-	switch {
-	case s.Driver == HTTP:
-		st.State = "reported"
-	case s.Paused:
-		st.State = "paused"
-	case s.LostAt != 0:
-		st.State, st.Error, st.Since = "lost", s.LostFor, s.LostAt
-	case s.MaxOpen > 0 && st.Open >= s.MaxOpen:
-		st.State, st.Error = "waiting", fmt.Sprintf("it has %d open letters, as many as it may have", st.Open)
-	case st.Oversized.Messages >= MaxOversized:
-		st.State, st.Error = "waiting", tooManyLarge(in.opts.LetterBytes)
-	}
-	return st, nil
-}
-
-func atMost(n, bound int) (int, bool) { return min(n, bound), n > bound }
-
-// TestSource asks the broker whether a source's queue exists. Error is why it cannot be read. A source of reports is
-// always fine.
-func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*SourceStatus, error) {
-	s, err := in.source(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	st, err := in.status(ctx, s)
-	if err != nil || s.Driver == HTTP {
-		return st, err
-	}
-	switch exists, err := in.opts.Carriers[s.Driver].Exists(ctx, s, s.Queue); {
-	case err != nil:
-		st.State, st.Error = "lost", err.Error()
-	case !exists:
-		st.State, st.Error = "lost", fmt.Sprintf("the broker has no queue %q", s.Queue)
-	case s.Intake != nil:
-		if st.Preview, err = in.previewIntake(ctx, s); err != nil {
-			st.State, st.Error = "lost", err.Error()
-		}
-	}
-	return st, nil
+		return in.tell(ctx, tx, deadletter.SourceHappened(s, why, in.now()))
+	})
 }

@@ -151,11 +151,11 @@ const (
 // number of members that it read, and whether there are more. A *due.Error names a failed one.
 func (in *Inbox) AdvanceMoves(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
-	moves, err := in.due.moves.Read(now, 1, func(limit int) ([]*Move, error) { return in.store.Moves(ctx, limit) })
+	moves, err := in.dueMoves.Read(now, 1, func(limit int) ([]*Move, error) { return in.store.Moves(ctx, limit) })
 	if err != nil || len(moves) == 0 || now < moves[0].Begun.Add(moveDelay) {
 		return 0, false, err
 	}
-	err = in.due.moves.Each(ctx, now, moves, func(ctx context.Context, move *Move) error {
+	err = in.dueMoves.Each(ctx, now, moves, func(ctx context.Context, move *Move) error {
 		m := &mover{in: in, ctx: ctx, move: move}
 		n, err = m.step()
 		more = err == nil && !m.done

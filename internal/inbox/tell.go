@@ -2,12 +2,9 @@ package inbox
 
 import (
 	"context"
-	"errors"
 
-	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
-	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // tell reports events: to listeners after the commit, and to webhooks by rows in the same transaction. It must be the
@@ -39,40 +36,13 @@ func (in *Inbox) StoreEvents(ctx context.Context, tx engine.Tx, events ...deadle
 	return in.store.AddEvents(ctx, tx, stored)
 }
 
-// tellRedrive reports that a redrive has entered a new state. Counts read every item, so waves, of which there may be
-// thousands, go without.
-func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive,
-	was model.RedriveState, counts *model.ItemCounts,
-) error {
-	if r.State == was {
-		return nil
+// observeDiscards must follow the commit of the discards.
+func (in *Inbox) observeDiscards(tx engine.Tx, events []deadletter.Event) {
+	for _, e := range events {
+		if e.Kind == deadletter.EventDiscarded {
+			tx.Handle().AfterCommit(func() {
+				in.opts.Observer.Discarded(e.Namespace, e.Object, e.Where, e.Title, e.Total)
+			})
+		}
 	}
-	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
-}
-
-func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, was model.RedriveState,
-	counts *model.ItemCounts, a act,
-) error {
-	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
-	return errors.Join(in.act(ctx, tx, a), in.tellRedrive(ctx, tx, r, was, counts))
-}
-
-func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState, a act,
-) error {
-	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
-	namespace, source := r.Namespace, r.Source
-	tx.Handle().AfterCommit(func() { in.opts.Observer.ReplayEntered(namespace, source, a.to) })
-	return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, deadletter.ReplayHappened(r, was, in.now())))
-}
-
-func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*model.ItemCounts, error) {
-	r, err := in.store.FindRedrive(ctx, id)
-	if err != nil || r == nil {
-		return nil, err
-	}
-	c, err := in.store.CountItems(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return &c, nil
 }

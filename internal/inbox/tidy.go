@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	tidyBatch = 500
+	tidyBatch   = 500
+	tidyRedrive = 25 // read at a time
 	// groupNotice is the time from a group's mark to its deletion: longer than any transaction that read the group
 	// before the mark and counts a failure in it.
 	groupNotice = 24 * time.Hour
@@ -67,7 +68,7 @@ func (in *Inbox) regroupCases(ctx context.Context, tx engine.Tx, now task.Instan
 // tidyRedrives deletes items of old redrives, and each redrive after its last item. A redrive of a million items takes
 // many calls. One that fails is skipped until the next round.
 func (in *Inbox) tidyRedrives(ctx context.Context) (n int, more bool, err error) {
-	redrives, err := in.store.EndedRedrives(ctx, in.tidied, in.now().Add(-deadletter.RedriveRetention), redrivePage)
+	redrives, err := in.store.EndedRedrives(ctx, in.tidied, in.now().Add(-deadletter.RedriveRetention), tidyRedrive)
 	if err != nil {
 		return 0, false, err
 	}
@@ -87,7 +88,7 @@ func (in *Inbox) tidyRedrives(ctx context.Context) (n int, more bool, err error)
 		}
 		in.tidied = r
 	}
-	if more = len(redrives) == redrivePage; !more {
+	if more = len(redrives) == tidyRedrive; !more {
 		in.tidied = EndedRedrive{}
 	}
 	return n, more, errors.Join(errs...)
@@ -120,4 +121,10 @@ func (in *Inbox) tidyGroups(ctx context.Context) (n int, more bool, err error) {
 		return err
 	})
 	return n, more, err
+}
+
+// EndedRedrive is a redrive that has ended, and when.
+type EndedRedrive struct {
+	ID task.ID
+	At task.Instant
 }

@@ -172,3 +172,20 @@ func (in *Inbox) FindMessage(ctx context.Context, namespace, source, id string) 
 	return nil, hinted(task.Conflict, "name one by its UUID, or by the parameter source if that tells them apart",
 		"%d letters have the ID %s: %s", len(found), quoted(id), strings.Join(list, ", "))
 }
+
+// TopicFilter selects letters of a namespace. Zero fields do not restrict.
+type TopicFilter struct {
+	Namespace string
+	Origin    *string
+	EventType string
+	States    []model.LetterState // empty: all
+}
+
+// TopicSample are sums over letters.
+type TopicSample struct {
+	N                  int
+	Replays, MaxReplay int64
+	FirstAt, LastAt    task.Instant // first death of any, and last death of any; the oldest letter counts too
+	FirstSum           int64        // of FirstAt, in seconds
+	NewestFirstAt      task.Instant
+}

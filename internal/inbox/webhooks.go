@@ -55,7 +55,7 @@ func (in *Inbox) hooked(e *deadletter.Event) bool {
 // process at a time. It returns the number of events, and whether more wait. A *due.Error names skipped events.
 func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
-	events, err := in.due.events.Read(now, submitEvents, func(limit int) ([]deadletter.Event, error) {
+	events, err := in.dueEvents.Read(now, submitEvents, func(limit int) ([]deadletter.Event, error) {
 		return in.store.WaitingEvents(ctx, limit)
 	})
 	if err != nil || len(events) == 0 {
@@ -66,7 +66,7 @@ func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err er
 			return 0, false, err
 		}
 	}
-	err = in.due.events.Each(ctx, now, events, func(ctx context.Context, e deadletter.Event) error {
+	err = in.dueEvents.Each(ctx, now, events, func(ctx context.Context, e deadletter.Event) error {
 		n++
 		return in.submitDeliveries(ctx, &e)
 	})

@@ -46,15 +46,6 @@ func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause s
 	}
 }
 
-func (n letterNews) retried(o *outcome, over bool, l *deadletter.Letter) {
-	switch {
-	case o.delivered():
-		n.add(deadletter.EventRetried, l, "")
-	case over:
-		n.add(deadletter.EventRetried, l, itemMessage(o.err))
-	}
-}
-
 func (n letterNews) discarded(l *deadletter.Letter) {
 	if l.State == model.LetterDiscarded {
 		n.add(deadletter.EventDiscarded, l, l.Reason)
