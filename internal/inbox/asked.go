@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -36,7 +38,7 @@ func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, erro
 }
 
 func unasked(s *deadletter.Source, err error) string {
-	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, itemMessage(err))
+	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, desk.ItemMessage(err))
 }
 
 // levelTime bounds the time of a broker that is asked for a count.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -54,9 +56,9 @@ type lettersRead struct {
 
 // markAs returns ErrChanged if the letters have changed since they were read. It reads them itself if read is nil.
 func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
-	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return b.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// The store may run this function again after a conflict.
-		b.decided, b.sending, b.left, b.at = nil, nil, nil, b.in.now()
+		b.decided, b.sending, b.left, b.at = nil, nil, nil, b.in.Now()
 		b.sources = map[deadletter.SourceKey]*deadletter.Source{}
 		if err := b.turn.holds(ctx, tx); err != nil {
 			return err
@@ -88,7 +90,7 @@ func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 			return err
 		}
 		return errors.Join(b.in.store.AddSends(ctx, tx, m.sends), b.in.saveItems(ctx, tx, m.items),
-			b.in.store.AddDeltas(ctx, tx, m.tally.Deltas()), b.in.tell(ctx, tx, m.news.events(b.at)...))
+			b.in.store.AddDeltas(ctx, tx, m.tally.Deltas()), b.in.Tell(ctx, tx, m.news.Events(b.at)...))
 	})
 }
 
@@ -108,7 +110,7 @@ type marks struct {
 	letters []*deadletter.Letter
 	sends   []deadletter.Send
 	tally   deadletter.Tally
-	news    letterNews
+	news    desk.LetterNews
 }
 
 func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (*marks, error) {
@@ -116,7 +118,7 @@ func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (
 	if err != nil {
 		return nil, err
 	}
-	m := &marks{news: letterNews{}}
+	m := &marks{news: desk.LetterNews{}}
 	for _, i := range b.items {
 		if slices.Contains(letters.left, i.ID) {
 			b.left = append(b.left, i)
@@ -141,7 +143,7 @@ func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (
 		m.items, m.letters, m.sends = append(m.items, out.item), append(m.letters, l), append(m.sends, out.send)
 		b.sending = append(b.sending, *out)
 		if b.redrive.ID.IsZero() {
-			m.news.add(deadletter.EventRetrying, l, "")
+			m.news.Add(deadletter.EventRetrying, l, "")
 		}
 		// A marked letter is not open. If the send fails, record counts it as open again.
 		m.tally.Of(l.Group).OpenLetters -= opened(was)
@@ -230,7 +232,7 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 		send.No = l.Replays + 1
 	}
 	if err := l.Mark(r.ID, now); err != nil {
-		return skip(model.ItemSkipped, itemMessage(err))
+		return skip(model.ItemSkipped, desk.ItemMessage(err))
 	}
 	send.About, send.Item = r.ID, i.No
 	send.Mark(b.turn.no, now)
@@ -266,7 +268,7 @@ func (b *batch) edit(l *deadletter.Letter) (why string) {
 		err = l.Edit(&edited)
 	}
 	if err != nil {
-		return itemMessage(err)
+		return desk.ItemMessage(err)
 	}
 	return ""
 }
@@ -298,7 +300,7 @@ func (in *Inbox) lockedRedrive(ctx context.Context, tx engine.Tx, id task.ID) (*
 }
 
 func noRedrive(id task.ID) error {
-	return hinted(task.NotFound, "a redrive is deleted 90 days after its end", "there is no redrive %s", id)
+	return desk.Hinted(task.NotFound, "a redrive is deleted 90 days after its end", "there is no redrive %s", id)
 }
 
 func idsOf(items []deadletter.Item) []task.ID {

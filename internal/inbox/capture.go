@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -20,7 +22,7 @@ const maxReports = 1000
 // a missing source with the driver "http". A report with a MessageID that equals an earlier one changes nothing, so a
 // caller may retry after a lost answer. Exhausted: the source or the namespace is full.
 func (in *Inbox) Report(ctx context.Context, namespace, source string, reports []Report) ([]Receipt, error) {
-	if err := reach(ctx, namespace); err != nil {
+	if err := desk.Reach(ctx, namespace); err != nil {
 		return nil, err
 	}
 	if err := in.checkReports(source, reports); err != nil {
@@ -46,7 +48,7 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 	if err != nil {
 		return nil, err
 	}
-	return in.captureWith(ctx, t, prepared, in.newIDs(len(arrivals)), nil)
+	return in.captureWith(ctx, t, prepared, in.NewIDs(len(arrivals)), nil)
 }
 
 // terms is the state that a capture reads once for a batch.
@@ -59,7 +61,7 @@ type terms struct {
 
 // termsOf reads the stored settings of a source: the caller's may be old.
 func (in *Inbox) termsOf(ctx context.Context, of *deadletter.Source) (t terms, err error) {
-	defer func() { in.observeFailure(observedCapture, err) }()
+	defer func() { in.ObserveFailure(desk.ObservedCapture, err) }()
 	t.source = of
 	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
 	if err != nil {
@@ -88,14 +90,14 @@ func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, 
 	also func(context.Context, engine.Tx, []Receipt) error,
 ) (receipts []Receipt, err error) {
 	defer func(began time.Time) {
-		if in.observed(observedCapture, began, err); err == nil {
+		if in.Observed(desk.ObservedCapture, began, err); err == nil {
 			in.observeCaptured(t.source, arrivals, receipts)
 		}
 	}(time.Now())
-	err = onConflict(captureRuns, func(run int) error {
-		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = desk.OnConflict(captureRuns, func(run int) error {
+		return in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a failed transaction has changed the letters in memory.
-			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: newID,
+			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.Now(), newID: newID,
 				look: run > 0 || t.full != nil || also != nil, decisions: newDecisions()}
 			if !t.known {
 				if err := in.introduce(ctx, tx, t.source); err != nil {
@@ -326,8 +328,8 @@ func (c *capture) save() error {
 	}
 	return errors.Join(rows.AddAliases(c.ctx, c.tx, c.aliases), rows.SaveLetters(c.ctx, c.tx, c.changed),
 		rows.SaveSends(c.ctx, c.tx, sends), rows.AddOccurrences(c.ctx, c.tx, c.occurrences),
-		c.decisions.store(c.ctx, c.tx, c.in), rows.AddTally(c.ctx, c.tx, &c.tally),
-		c.in.tell(c.ctx, c.tx, c.decisions.events(c.now)...))
+		c.decisions.store(c.ctx, c.tx, c.in.Desk), rows.AddTally(c.ctx, c.tx, &c.tally),
+		c.in.Tell(c.ctx, c.tx, c.decisions.events(c.now)...))
 }
 
 // Receipt is the answer to a captured message: its letter, and the group of its failure.
@@ -342,7 +344,7 @@ func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, rec
 		origin, event string
 		outcome       model.ReceiptStatus
 	}
-	now, ages := in.now(), map[key][]time.Duration{}
+	now, ages := in.Now(), map[key][]time.Duration{}
 	for i := range arrivals {
 		a := &arrivals[i]
 		k := key{a.Origin, a.eventType, receipts[i].Status}
@@ -353,6 +355,6 @@ func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, rec
 		ages[k] = append(ages[k], now.Sub(died))
 	}
 	for k, list := range ages {
-		in.opts.Observer.Captured(of.Namespace, of.Name, k.origin, k.event, string(k.outcome), list)
+		in.Observer.Captured(of.Namespace, of.Name, k.origin, k.event, string(k.outcome), list)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -18,7 +20,7 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 	do func(context.Context, deadletter.Item, task.ID) error,
 ) (done, left []deadletter.Item, err error) {
 	for n, i := range cases {
-		c, err := r.in.tasks.Case(ctx, i.ID)
+		c, err := r.in.Tasks.Case(ctx, i.ID)
 		switch {
 		case err != nil:
 		case c.Status != task.CasePending: // changed since the freeze
@@ -38,7 +40,7 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 		default:
 			i.State = model.ItemFailed
 		}
-		i.At, i.Message = r.in.now(), itemMessage(err)
+		i.At, i.Message = r.in.Now(), desk.ItemMessage(err)
 		done = append(done, i)
 	}
 	return done, nil, nil
@@ -46,7 +48,7 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 
 func (r *runner) discardCase(ctx context.Context, i deadletter.Item, of task.ID) error {
 	return r.onCase(ctx, i, model.ItemCompleted, func(ctx context.Context, tx engine.Tx) error {
-		receipts, err := r.in.tasks.CancelIn(ctx, tx, []task.ID{of},
+		receipts, err := r.in.Tasks.CancelIn(ctx, tx, []task.ID{of},
 			engine.Cancellation{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive)})
 		if err == nil && len(receipts) == 1 {
 			err = receipts[0].Err
@@ -57,7 +59,7 @@ func (r *runner) discardCase(ctx context.Context, i deadletter.Item, of task.ID)
 
 func (r *runner) replay(ctx context.Context, i deadletter.Item, of task.ID) error {
 	if r.redrive.Edit != nil {
-		_, err := r.in.tasks.EditContextWithin(ctx, of, engine.ContextEdit{Merge: r.redrive.Edit.Patch,
+		_, err := r.in.Tasks.EditContextWithin(ctx, of, engine.ContextEdit{Merge: r.redrive.Edit.Patch,
 			Actor: r.redrive.Actor, Reason: reasonOf(r.redrive), Replay: true, ResetAttempts: true},
 			func(edit func(context.Context, engine.Tx) error) error {
 				return r.onCase(ctx, i, model.ItemSent, edit)
@@ -65,7 +67,7 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item, of task.ID) erro
 		return err
 	}
 	return r.onCase(ctx, i, model.ItemSent, func(ctx context.Context, tx engine.Tx) error {
-		_, err := r.in.tasks.ReplayIn(ctx, tx, of, engine.Replay{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive),
+		_, err := r.in.Tasks.ReplayIn(ctx, tx, of, engine.Replay{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive),
 			ResetAttempts: !r.redrive.Plan.KeepAttempts, Priority: r.redrive.Plan.Priority})
 		return err
 	})
@@ -76,7 +78,7 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item, of task.ID) erro
 func (r *runner) onCase(ctx context.Context, i deadletter.Item, done model.ItemState,
 	act func(context.Context, engine.Tx) error,
 ) error {
-	return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return r.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		now, err := r.reload(ctx, tx)
 		if err != nil {
 			return err
@@ -156,7 +158,7 @@ func (in *Inbox) settleCases(ctx context.Context, items []CaseItem) (int, error)
 	var ended []deadletter.Item
 	var solved []CaseItem
 	for _, i := range items {
-		if item, ok := i.became(in.now()); ok {
+		if item, ok := i.became(in.Now()); ok {
 			ended = append(ended, item)
 			if item.State == model.ItemCompleted && i.Status == task.CasePending {
 				solved = append(solved, i)
@@ -176,7 +178,7 @@ func (in *Inbox) settleCases(ctx context.Context, items []CaseItem) (int, error)
 			return 0, err
 		}
 	}
-	return len(ended), in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return len(ended), in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		for _, i := range solved {
 			if err := in.resolveCase(ctx, tx, redrives[i.Redrive], i.ID); err != nil {
 				return err
@@ -191,7 +193,7 @@ func (in *Inbox) resolveCase(ctx context.Context, tx engine.Tx, r *deadletter.Re
 		return nil
 	}
 	note := reasonOf(r)
-	_, err := in.tasks.UpdateCaseIn(ctx, tx, id, task.CaseChange{Status: task.CaseResolved, Actor: r.Actor, Notes: &note})
+	_, err := in.Tasks.UpdateCaseIn(ctx, tx, id, task.CaseChange{Status: task.CaseResolved, Actor: r.Actor, Notes: &note})
 	switch task.CodeOf(err) {
 	case task.Conflict, task.WrongState, task.NotFound: // an operator was faster
 		return nil

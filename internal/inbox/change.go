@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -27,7 +29,7 @@ func (r *runner) inWave(items []deadletter.Item) (letters, cases []deadletter.It
 // mark, as nothing leaves the database.
 func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 	letters, cases := r.inWave(items)
-	if err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	if err := r.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// record below only counts what is stored here.
 		return r.changeLetters(ctx, tx, letters)
 	}); err != nil || !r.redrive.State.Active() {
@@ -55,7 +57,7 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 			err = l.Discard(r.redrive.Reason, now, deadletter.Retention)
 		}
 		if skipped[l.ID] = ""; err != nil {
-			skipped[l.ID] = itemMessage(err)
+			skipped[l.ID] = desk.ItemMessage(err)
 		}
 		return nil
 	})
@@ -73,5 +75,5 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 			i.State, i.Message = model.ItemSkipped, why
 		}
 	}
-	return errors.Join(r.in.store.SaveItems(ctx, tx, decided), r.in.tell(ctx, tx, changed.events(now)...))
+	return errors.Join(r.in.store.SaveItems(ctx, tx, decided), r.in.Tell(ctx, tx, changed.events(now)...))
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -29,17 +31,17 @@ type Cleared struct {
 // ClearQueue discards the letters of a queue, 100,000 at most, with a reason by which RestoreQueue finds them. It skips
 // letters that are being sent back or arrive meanwhile. It commits batch by batch: an error does not undo the batches
 // before.
-func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, error) {
-	by, err := signed(ctx, by)
+func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by desk.By) (Cleared, error) {
+	by, err := desk.Signed(ctx, by)
 	if err != nil {
 		return Cleared{}, err
 	}
 	lost := in.catchUp(ctx, q.Source)
-	last := in.newID() // letters captured from now on have a greater ID
-	at := in.now()
+	last := in.NewID() // letters captured from now on have a greater ID
+	at := in.Now()
 	reason := clearedFrom + q.Name + ": " + by.Reason
-	c, err := in.changeQueue(ctx, q.filter(inQueue...), last, act{kind: "clear_queue", by: by,
-		to: string(model.LetterDiscarded)},
+	c, err := in.changeQueue(ctx, q.filter(inQueue...), last, desk.Act{Kind: "clear_queue", By: by,
+		To: string(model.LetterDiscarded)},
 		func(l *deadletter.Letter) error { return l.Discard(reason, at, deadletter.Retention) })
 	c.At = at
 	if err == nil && c.Letters == 0 {
@@ -50,30 +52,30 @@ func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, erro
 
 // RestoreQueue opens letters again that ClearQueue discarded and that are not purged: those of the clearing at a time,
 // or of all (0).
-func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by By) (Cleared, error) {
-	by, err := signed(ctx, by)
+func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by desk.By) (Cleared, error) {
+	by, err := desk.Signed(ctx, by)
 	if err != nil {
 		return Cleared{}, err
 	}
-	now, f := in.now(), q.filter(model.LetterDiscarded)
+	now, f := in.Now(), q.filter(model.LetterDiscarded)
 	f.Reason, f.At = clearedFrom+q.Name+": ", at
-	c, err := in.changeQueue(ctx, f, in.newID(), act{kind: "restore_queue", by: by,
-		from: string(model.LetterDiscarded), to: string(model.LetterOpen)},
+	c, err := in.changeQueue(ctx, f, in.NewID(), desk.Act{Kind: "restore_queue", By: by,
+		From: string(model.LetterDiscarded), To: string(model.LetterOpen)},
 		func(l *deadletter.Letter) error { return l.Restore(now) })
 	c.At = at
 	return c, err
 }
 
-func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a act,
+func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a desk.Act,
 	change func(*deadletter.Letter) error,
 ) (c Cleared, err error) {
-	f.Limit, a.namespace, a.of = clearBatch, f.Namespace, f.Source
+	f.Limit, a.Namespace, a.Of = clearBatch, f.Namespace, f.Source
 	for begun := time.Now(); ; {
 		ids, err := in.store.OldestLetters(ctx, f)
 		if err != nil {
 			return c, err
 		}
-		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return compareIDs(id, last) > 0 })
+		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return desk.CompareIDs(id, last) > 0 })
 		if len(ids) == 0 {
 			return c, nil
 		}
@@ -83,7 +85,7 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 		}
 		f.Above = ids[len(ids)-1]
 		n := 0
-		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			changed, err := in.changeStates(ctx, tx, in.store.BareLetters, ids, func(l *deadletter.Letter) error {
 				if !slices.Contains(f.States, l.State) {
 					return nil
@@ -97,8 +99,8 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 			for _, l := range changed.list {
 				of.count(l)
 			}
-			a.data = &of
-			return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, changed.events(in.now())...))
+			a.Data = &of
+			return errors.Join(in.Act(ctx, tx, a), in.Tell(ctx, tx, changed.events(in.Now())...))
 		}); err != nil {
 			return c, err
 		}

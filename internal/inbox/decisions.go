@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -20,11 +22,11 @@ const shownLetters = 10
 // letters, which have their reasons themselves.
 type decisions struct {
 	acts map[decision]*decidedLetters
-	news letterNews
+	news desk.LetterNews
 }
 
 func newDecisions() *decisions {
-	return &decisions{acts: map[decision]*decidedLetters{}, news: letterNews{}}
+	return &decisions{acts: map[decision]*decidedLetters{}, news: desk.LetterNews{}}
 }
 
 type decision struct {
@@ -48,7 +50,7 @@ func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 	if l.State != model.LetterDiscarded && l.State != model.LetterScheduled {
 		return
 	}
-	d.news.discarded(l)
+	d.news.Discarded(l)
 	of := decision{l.Namespace, policyName(p), l.State}
 	if d.acts[of] == nil {
 		d.acts[of] = &decidedLetters{reason: l.Reason}
@@ -56,22 +58,22 @@ func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 	d.acts[of].count(l)
 }
 
-func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.events(now) }
+func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.Events(now) }
 
-func (d *decisions) store(ctx context.Context, tx engine.Tx, in *Inbox) error {
+func (d *decisions) store(ctx context.Context, tx engine.Tx, in *desk.Desk) error {
 	order := slices.SortedFunc(maps.Keys(d.acts), func(a, b decision) int {
 		return slices.Compare([]string{a.namespace, a.policy, string(a.to)}, []string{b.namespace, b.policy, string(b.to)})
 	})
 	for _, of := range order {
-		a := act{kind: "policy_schedule", by: By{Actor: engine.System, Reason: "policy " + of.policy},
-			namespace: of.namespace, of: of.policy, from: string(model.LetterOpen), to: string(of.to), data: d.acts[of]}
+		a := desk.Act{Kind: "policy_schedule", By: desk.By{Actor: engine.System, Reason: "policy " + of.policy},
+			Namespace: of.namespace, Of: of.policy, From: string(model.LetterOpen), To: string(of.to), Data: d.acts[of]}
 		if of.to == model.LetterDiscarded {
-			a.kind = "policy_discard"
+			a.Kind = "policy_discard"
 			if reason := d.acts[of].reason; reason != "" {
-				a.by.Reason = fmt.Sprintf("%.500s", of.policy+": "+reason)
+				a.By.Reason = fmt.Sprintf("%.500s", of.policy+": "+reason)
 			}
 		}
-		if err := in.act(ctx, tx, a); err != nil {
+		if err := in.Act(ctx, tx, a); err != nil {
 			return err
 		}
 	}

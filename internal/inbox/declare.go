@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 const declaredNote, declaredPolicyNote = "source:", "policy:"
 
-var declaredBy = By{Actor: engine.System, Reason: "the configuration of a node names it"}
+var declaredBy = desk.By{Actor: engine.System, Reason: "the configuration of a node names it"}
 
 // Declare saves the sources of a node's configuration at the first start with their entry, and again when the entry has
 // changed. Changes by operators in between survive a restart, and a source that leaves the configuration stays. Nodes
@@ -65,7 +67,7 @@ func (in *Inbox) declare(ctx context.Context, entry any, save func(noting) error
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
 	for _, key := range keys {
-		known, err := in.db.NoteStore().FindNote(ctx, key)
+		known, err := in.DB.NoteStore().FindNote(ctx, key)
 		if err != nil || known == hash {
 			return err
 		}
@@ -74,7 +76,7 @@ func (in *Inbox) declare(ctx context.Context, entry any, save func(noting) error
 		}
 	}
 	return save(func(ctx context.Context, tx engine.Tx) error {
-		return in.db.NoteStore().Note(ctx, tx, keys[0], hash)
+		return in.DB.NoteStore().Note(ctx, tx, keys[0], hash)
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/engine/due"
@@ -17,8 +19,8 @@ import (
 // scheduled, and copies. It must run in one process at a time; another may continue. It returns the number of sends and
 // whether more are due. A *due.Error names skipped rows.
 func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
-	defer func() { in.observeFailure(observedSend, err) }()
-	now := in.now()
+	defer func() { in.ObserveFailure(desk.ObservedSend, err) }()
+	now := in.Now()
 	unknown, err := in.dueSends.Read(now, sendBatch, func(limit int) ([]deadletter.Send, error) {
 		return in.store.DueSends(ctx, deadletter.SendLetter, now, in.orphans(), limit)
 	})
@@ -37,7 +39,7 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 		if err == nil {
 			err = in.sendRows(ctx, t, now, ids, unknown)
 		}
-		if errors.Is(err, errTurnLost) {
+		if errors.Is(err, desk.ErrTurnLost) {
 			return n, false, nil
 		}
 		if err != nil && !due.OnlyRows(err) {
@@ -82,7 +84,7 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID, polic
 	delivered := in.deliver(ctx, b.sending)
 	return in.recording(ctx, in.dueSends, delivered, func(ctx context.Context, outcomes []outcome) error {
 		return in.settling(outcomes, func(fast bool) error {
-			return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			return in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 				return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, fast: fast})
 			})
 		})
@@ -108,7 +110,7 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Sen
 	once := func(id task.ID) bool { return redrives[id] }
 	var sending []outgoing
 	var settled []outcome
-	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
+	if err := in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
 		sending, settled, err = in.markAgain(ctx, tx, t, unknown, arrived, once)
 		return err
 	}); err != nil {
@@ -116,7 +118,7 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Sen
 	}
 	outcomes := append(in.deliver(ctx, sending), settled...)
 	return in.recording(ctx, in.dueSends, outcomes, func(ctx context.Context, outcomes []outcome) error {
-		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, once: once})
 		})
 	})
@@ -144,7 +146,7 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 		return nil, nil, err
 	}
 	b := &batch{in: in, sources: map[deadletter.SourceKey]*deadletter.Source{}}
-	now, orphans := in.now(), in.orphans()
+	now, orphans := in.Now(), in.orphans()
 	var marked []deadletter.Send
 	for i := range sends {
 		s, l := &sends[i], of[sends[i].Owner]
@@ -200,9 +202,9 @@ func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Se
 	if why == "" {
 		why = errInterrupted.Error()
 	}
-	return in.act(ctx, tx, act{kind: "send_letter_again", by: By{Actor: engine.System,
-		Reason: "it is sent again under the same number, and may arrive twice: " + why}, namespace: l.Namespace,
-		of: l.ID.String()})
+	return in.Act(ctx, tx, desk.Act{Kind: "send_letter_again", By: desk.By{Actor: engine.System,
+		Reason: "it is sent again under the same number, and may arrive twice: " + why}, Namespace: l.Namespace,
+		Of: l.ID.String()})
 }
 
 const copyTime = 2 * time.Second
@@ -210,7 +212,7 @@ const copyTime = 2 * time.Second
 // sendCopies sends copies of letters that policies have sent. Copies are best-effort: each is tried once, and its row
 // is deleted first. A destination that does not exist gets none.
 func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
-	due, err := in.store.DueSends(ctx, deadletter.SendCopy, in.now(), 0, sendBatch)
+	due, err := in.store.DueSends(ctx, deadletter.SendCopy, in.Now(), 0, sendBatch)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
@@ -218,12 +220,12 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	for i, s := range due {
 		owners[i] = s.Owner
 	}
-	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	if err := in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		return in.store.DropSends(ctx, tx, deadletter.SendCopy, owners)
 	}); err != nil {
 		return 0, err
 	}
-	letters, err := in.store.WholeLetters(ctx, sortIDs(owners))
+	letters, err := in.store.WholeLetters(ctx, desk.SortIDs(owners))
 	if err != nil {
 		return len(due), err
 	}
@@ -250,7 +252,7 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 			cancel()
 		}
 		if exists[at] {
-			list = append(list, newOutgoing(s, deadletter.Item{}, l, source, in.now()))
+			list = append(list, newOutgoing(s, deadletter.Item{}, l, source, in.Now()))
 		}
 	}
 	in.deliver(ctx, list)

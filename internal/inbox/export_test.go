@@ -49,7 +49,7 @@ type Large struct{ *reading }
 
 // LargeOf returns the Large of a source.
 func LargeOf(in *Inbox, s *deadletter.Source, log *slog.Logger) Large {
-	return Large{&reading{in: in, source: s, carrier: in.brokerOf(s), prepare: in.letters(s), log: log, begun: in.now()}}
+	return Large{&reading{in: in, source: s, carrier: in.brokerOf(s), prepare: in.letters(s), log: log, begun: in.Now()}}
 }
 
 // Record records large messages.
@@ -70,7 +70,7 @@ func SendFailures(ctx context.Context, in *Inbox, of []*deadletter.Source) {
 	var list []outgoing
 	for _, s := range of {
 		list = append(list, outgoing{source: s, send: deadletter.Send{Destination: s.Intake.WriteFailures},
-			out: Outgoing{Letter: &deadletter.Letter{ID: in.newID()}, Content: deadletter.Content{Payload: []byte("{}")}}})
+			out: Outgoing{Letter: &deadletter.Letter{ID: in.NewID()}, Content: deadletter.Content{Payload: []byte("{}")}}})
 	}
 	in.deliver(ctx, list)
 }
@@ -78,12 +78,12 @@ func SendFailures(ctx context.Context, in *Inbox, of []*deadletter.Source) {
 // OlderNote moves the note of a declared source to the key of older versions.
 func OlderNote(ctx context.Context, in *Inbox, s *deadletter.Source) error {
 	key := entryKey(declaredNote, s.Namespace, s.Name)
-	notes := in.db.NoteStore()
+	notes := in.DB.NoteStore()
 	hash, err := notes.FindNote(ctx, key)
 	if err != nil {
 		return err
 	}
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		if err := notes.DropNotes(ctx, tx, []string{key}); err != nil {
 			return err
 		}

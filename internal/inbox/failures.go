@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
@@ -46,7 +48,7 @@ type failureWrite struct {
 // that remember identifiers add it once. It drops failures of deleted tasks and those without a source that takes them.
 // It returns how many are done and whether more are due. A *due.Error names skipped ones.
 func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error) {
-	now := in.now()
+	now := in.Now()
 	list, err := in.dueFailures.Read(now, writeBatch, func(limit int) ([]deadletter.Send, error) {
 		return in.store.DueSends(ctx, deadletter.SendFailure, now, in.orphans(), limit)
 	})
@@ -63,7 +65,7 @@ func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error
 		n, refused = n+done, refused || other
 		return err
 	})
-	if errors.Is(err, errTurnLost) {
+	if errors.Is(err, desk.ErrTurnLost) {
 		return n, false, nil
 	}
 	// Those behind rows that fail are written at once, and those behind what a broker does not take are not.
@@ -82,7 +84,7 @@ func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Se
 		}
 	}
 	var sending []outgoing
-	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
+	if err := in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
 		sending, err = in.markFailures(ctx, tx, t, writes)
 		return err
 	}); err != nil || len(sending) == 0 {
@@ -109,14 +111,14 @@ func (in *Inbox) IntakeFailures(ctx context.Context) (waiting int, oldest task.I
 
 func (in *Inbox) failureWrite(ctx context.Context, s deadletter.Send) (*failureWrite, error) {
 	w := &failureWrite{send: s}
-	t, steps, err := in.tasks.Steps(ctx, s.About)
+	t, steps, err := in.Tasks.Steps(ctx, s.About)
 	if task.CodeOf(err) == task.NotFound || err == nil && t.Meta.Intake == nil {
 		return w, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	template, err := in.tasks.TemplateOf(ctx, t.DefID)
+	template, err := in.Tasks.TemplateOf(ctx, t.DefID)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +126,7 @@ func (in *Inbox) failureWrite(ctx context.Context, s deadletter.Send) (*failureW
 	if err != nil || source == nil || source.Intake == nil || source.Intake.WriteFailures == "" {
 		return w, err
 	}
-	records, err := in.tasks.Records(ctx, s.About)
+	records, err := in.Tasks.Records(ctx, s.About)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +149,7 @@ func (in *Inbox) markFailures(ctx context.Context, tx engine.Tx, t turn, writes 
 	if err := t.holds(ctx, tx); err != nil {
 		return nil, err
 	}
-	now := in.now()
+	now := in.Now()
 	var dropped []task.ID
 	var changed []deadletter.Send
 	for _, w := range writes {
@@ -189,7 +191,7 @@ func later(s *deadletter.Send, why error, now task.Instant) {
 func (in *Inbox) recordFailures(ctx context.Context, t turn, outcomes []outcome) (done int, err error) {
 	var ids []task.ID
 	var changed []deadletter.Send
-	now := in.now()
+	now := in.Now()
 	for _, o := range outcomes {
 		s := o.send
 		switch {
@@ -210,7 +212,7 @@ func (in *Inbox) recordFailures(ctx context.Context, t turn, outcomes []outcome)
 		}
 		changed = append(changed, s)
 	}
-	return len(ids), in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return len(ids), in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		if err := t.holds(ctx, tx); err != nil {
 			return err
 		}

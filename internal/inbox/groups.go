@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -30,7 +32,7 @@ const (
 // counts and times of groups merged into it. In the default order a group that fails meanwhile moves to the first page,
 // so later pages may lack it.
 func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*GroupPage, error) {
-	err := in.page(ctx, f.Limit, &f.Namespace)
+	err := in.Page(ctx, f.Limit, &f.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	for i, g := range page.Groups {
 		ids[i] = g.ID
 	}
-	if page.Hours, err = in.store.Hours(ctx, ids, in.now().Add(-24*time.Hour)); err != nil {
+	if page.Hours, err = in.store.Hours(ctx, ids, in.Now().Add(-24*time.Hour)); err != nil {
 		return nil, err
 	}
 	if page.Resolved, err = in.store.Resolutions(ctx, f.Namespace); err != nil {
@@ -65,7 +67,7 @@ func groupCursor(cursor string) (value int64, after deadletter.GroupID, err erro
 	value, err = strconv.ParseInt(before, 10, 64)
 	id, err2 := strconv.ParseInt(behind, 16, 64)
 	if err != nil || err2 != nil || fmt.Sprintf("%d.%x", value, id) != cursor {
-		return 0, 0, invalid("the cursor is not one of this list", "cursor", "use next_cursor of the page before")
+		return 0, 0, desk.Invalid("the cursor is not one of this list", "cursor", "use next_cursor of the page before")
 	}
 	return value, deadletter.GroupID(id), nil
 }
@@ -102,7 +104,7 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	if s.Notes, err = in.store.GroupNotes(ctx, id, 0, shownNotes); err != nil {
 		return nil, err
 	}
-	hours, err := in.store.Hours(ctx, []deadletter.GroupID{id}, in.now().Add(-keptCounts))
+	hours, err := in.store.Hours(ctx, []deadletter.GroupID{id}, in.Now().Add(-keptCounts))
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 
 func (in *Inbox) group(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error) {
 	g, err := in.store.FindGroup(ctx, id)
-	if err == nil && (g == nil || !reaches(ctx, g.Namespace)) {
+	if err == nil && (g == nil || !desk.Reaches(ctx, g.Namespace)) {
 		return nil, noGroup(id)
 	}
 	return g, err
@@ -139,47 +141,47 @@ func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch Grou
 	if problems := in.checkGroupChange(&ch); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the group was not changed", Problems: problems}
 	}
-	return in.changeGroup(ctx, id, ch.By, func(g *deadletter.Group, a *act) error {
-		a.data = ch.input()
+	return in.changeGroup(ctx, id, ch.By, func(g *deadletter.Group, a *desk.Act) error {
+		a.Data = ch.input()
 		g.Assign(deadletter.Assignment{Owner: ch.Owner, Runbook: ch.Runbook, DueAt: ch.DueAt})
 		switch ch.State {
 		case model.GroupAcknowledged:
-			a.kind = "acknowledge_group"
-			return g.Acknowledge(in.now())
+			a.Kind = "acknowledge_group"
+			return g.Acknowledge(in.Now())
 		case model.GroupResolved:
-			a.kind = "resolve_group"
-			return g.Resolve(ch.ResolvedIn, in.now())
+			a.Kind = "resolve_group"
+			return g.Resolve(ch.ResolvedIn, in.Now())
 		case model.GroupIgnored:
-			a.kind = "ignore_group"
-			return g.IgnoreFor(ch.Ignore, in.now())
+			a.Kind = "ignore_group"
+			return g.IgnoreFor(ch.Ignore, in.Now())
 		case model.GroupOpen:
-			a.kind = "reopen_group"
-			return g.Reopen(in.now())
+			a.Kind = "reopen_group"
+			return g.Reopen(in.Now())
 		}
 		return nil
 	}, ch.Note)
 }
 
-func (in *Inbox) checkGroupChange(ch *GroupChange) (f faults) {
-	f.when(ch.State != "" && !slices.Contains(model.GroupStates, ch.State), "/state",
+func (in *Inbox) checkGroupChange(ch *GroupChange) (f desk.Faults) {
+	f.When(ch.State != "" && !slices.Contains(model.GroupStates, ch.State), "/state",
 		"must be open, acknowledged, resolved or ignored")
-	f.add("/resolved_in", task.TextFault(ch.ResolvedIn, maxName))
-	f.when(ch.ResolvedIn != "" && ch.State != model.GroupResolved, "/resolved_in", "goes with the state resolved")
-	f.when(ch.Ignore != (deadletter.Ignore{}) && ch.State != model.GroupIgnored, "/ignore", "goes with the state ignored")
-	f.when(ch.Ignore.Count < 0 || ch.Ignore.PerHour < 0, "/ignore", "must not be negative")
-	f.when(ch.Ignore.Until != 0 && ch.Ignore.Until <= in.now(), "/ignore/until", "must be in the future")
+	f.Add("/resolved_in", task.TextFault(ch.ResolvedIn, desk.MaxName))
+	f.When(ch.ResolvedIn != "" && ch.State != model.GroupResolved, "/resolved_in", "goes with the state resolved")
+	f.When(ch.Ignore != (deadletter.Ignore{}) && ch.State != model.GroupIgnored, "/ignore", "goes with the state ignored")
+	f.When(ch.Ignore.Count < 0 || ch.Ignore.PerHour < 0, "/ignore", "must not be negative")
+	f.When(ch.Ignore.Until != 0 && ch.Ignore.Until <= in.Now(), "/ignore/until", "must be in the future")
 	if ch.Owner != nil {
-		f.add("/owner", task.TextFault(*ch.Owner, maxName))
+		f.Add("/owner", task.TextFault(*ch.Owner, desk.MaxName))
 	}
 	// Pages link to the runbook: other schemes, such as javascript, are refused.
 	if ch.Runbook != nil && *ch.Runbook != "" {
 		u, err := url.Parse(*ch.Runbook)
-		f.when(err != nil || u.Scheme != "https" && u.Scheme != "http" || len(*ch.Runbook) > 2048, "/runbook",
+		f.When(err != nil || u.Scheme != "https" && u.Scheme != "http" || len(*ch.Runbook) > 2048, "/runbook",
 			"must be a URL that begins with https:// or http://, of at most 2048 bytes")
 	}
-	f.when(len(ch.Note) > maxNote, "/note", fmt.Sprintf("must not be longer than %d bytes", maxNote))
-	f.add("/note", task.TextFault(ch.Note, maxNote))
-	f.when(ch.State == "" && ch.Owner == nil && ch.Runbook == nil && ch.DueAt == nil && ch.Note == "", "",
+	f.When(len(ch.Note) > maxNote, "/note", fmt.Sprintf("must not be longer than %d bytes", maxNote))
+	f.Add("/note", task.TextFault(ch.Note, maxNote))
+	f.When(ch.State == "" && ch.Owner == nil && ch.Runbook == nil && ch.DueAt == nil && ch.Note == "", "",
 		"there is nothing to change: give state, owner, runbook, due_at, no_due_at or note")
 	return f
 }
@@ -201,11 +203,11 @@ func (ch *GroupChange) input() any {
 
 // MergeGroups shows the failures of groups as those of one, all or none. The members keep their rows, for UnmergeGroup.
 // WrongState: the merge is not flat (see Group.Merge), or too large.
-func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []deadletter.GroupID, by By) (
+func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []deadletter.GroupID, by desk.By) (
 	*deadletter.Group, error,
 ) {
 	if len(of) == 0 || len(of) > maxMerged {
-		return nil, invalid("nothing was merged", "/groups", fmt.Sprintf("must name 1 to %d groups", maxMerged))
+		return nil, desk.Invalid("nothing was merged", "/groups", fmt.Sprintf("must name 1 to %d groups", maxMerged))
 	}
 	// Sorted, and without repetitions.
 	of = slices.Compact(slices.Sorted(slices.Values(of)))
@@ -215,7 +217,7 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 			return err
 		}
 		if len(shown)+len(of) > maxMerged {
-			return hinted(task.WrongState, "a rule can put such failures into one group: tasker rule add",
+			return desk.Hinted(task.WrongState, "a rule can put such failures into one group: tasker rule add",
 				"the group %s shows %d others; a group shows at most %d", into, len(shown), maxMerged)
 		}
 		for _, id := range of {
@@ -243,7 +245,7 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 }
 
 // UnmergeGroup undoes the merge of one group.
-func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
+func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by desk.By) (*deadletter.Group, error) {
 	known, err := in.group(ctx, id)
 	if err != nil {
 		return nil, err
@@ -265,10 +267,10 @@ func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By)
 	}, "stands on its own again", into)
 }
 
-func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind string,
+func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by desk.By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Group) error, note string, others ...deadletter.GroupID,
 ) (*deadletter.Group, error) {
-	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
+	return desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Group, error) {
 		// In the order of IDs, to avoid deadlocks.
 		if _, err := in.store.Groups(ctx, tx, append(others, id)); err != nil {
 			return nil, err
@@ -280,16 +282,16 @@ func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind
 		if err := fn(ctx, tx, g); err != nil {
 			return nil, err
 		}
-		return g, in.saveGroup(ctx, tx, g, act{kind: kind, by: by, data: note}, note)
+		return g, in.saveGroup(ctx, tx, g, desk.Act{Kind: kind, By: by, Data: note}, note)
 	})
 }
 
 // changeGroup changes a group with fn, which fills in the act, and stores both with a note in one transaction. The
 // store may run fn again.
-func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
-	fn func(*deadletter.Group, *act) error, note string,
+func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by desk.By,
+	fn func(*deadletter.Group, *desk.Act) error, note string,
 ) (*deadletter.Group, error) {
-	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
+	return desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Group, error) {
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
 			return nil, err
@@ -300,45 +302,45 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 		}
 		g.Shown = shown[g.ID]
 		was := g.State
-		a := act{kind: "change_group", by: by, from: string(was)}
+		a := desk.Act{Kind: "change_group", By: by, From: string(was)}
 		before := recordOfGroup(g)
 		if err := fn(g, &a); err != nil {
 			return nil, err
 		}
-		a.to = string(g.State)
+		a.To = string(g.State)
 		if after := recordOfGroup(g); !reflect.DeepEqual(before, after) {
-			a.before, a.after = before, after
+			a.Before, a.After = before, after
 		}
 		if err := in.saveGroup(ctx, tx, g, a, note); err != nil || g.State == was {
 			return g, err
 		}
-		return g, in.tell(ctx, tx, deadletter.GroupHappened(deadletter.EventGroupState, g, was, a.kind, in.now()))
+		return g, in.Tell(ctx, tx, deadletter.GroupHappened(deadletter.EventGroupState, g, was, a.Kind, in.Now()))
 	})
 }
 
-func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.GroupID, by By) (*deadletter.Group,
+func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.GroupID, by desk.By) (*deadletter.Group,
 	error,
 ) {
 	g, err := in.store.Group(ctx, tx, id)
 	if err != nil {
 		return nil, err
 	}
-	if g == nil || !reaches(ctx, g.Namespace) {
+	if g == nil || !desk.Reaches(ctx, g.Namespace) {
 		return nil, noGroup(id)
 	}
-	return g, by.expected("the group", g.Version)
+	return g, by.Expected("the group", g.Version)
 }
 
-func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group, a act, note string) error {
+func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group, a desk.Act, note string) error {
 	if note != "" && g.Notes >= maxNotes { // the act is noted in any case
 		return task.Errorf(task.Exhausted, "the group has %d notes, as many as it may have", maxNotes)
 	}
 	g.Notes++
-	entry := deadletter.Note{Group: g.ID, At: in.now(), Author: a.by.Actor, Key: a.by.key, Kind: a.kind,
-		Text: cmp.Or(note, a.by.Reason)}
-	a.namespace, a.of = g.Namespace, g.ID.String()
+	entry := deadletter.Note{Group: g.ID, At: in.Now(), Author: a.By.Actor, Key: a.By.Key, Kind: a.Kind,
+		Text: cmp.Or(note, a.By.Reason)}
+	a.Namespace, a.Of = g.Namespace, g.ID.String()
 	return errors.Join(in.store.SaveGroup(ctx, tx, g), in.store.AddGroupNotes(ctx, tx, []deadletter.Note{entry}),
-		in.act(ctx, tx, a))
+		in.Act(ctx, tx, a))
 }
 
 // GroupStory is a group with its history. The counts of Group include those of Merged.
@@ -381,7 +383,7 @@ func noGroup(id deadletter.GroupID) error {
 
 // GroupChange changes a group in one act; nil fields keep the value.
 type GroupChange struct {
-	By
+	desk.By
 	State      model.GroupState
 	ResolvedIn string
 	Ignore     deadletter.Ignore
@@ -389,4 +391,8 @@ type GroupChange struct {
 	Runbook    *string
 	DueAt      *task.Instant
 	Note       string
+}
+
+func recordOfGroup(g *deadletter.Group) desk.Fields {
+	return desk.Fields{"owner": g.Owner, "runbook": g.Runbook, "due_at": g.DueAt.Ptr(), "resolved_in": g.ResolvedIn}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -36,19 +38,19 @@ func (in *Inbox) ChangeGroups(ctx context.Context, ch GroupsChange) ([]GroupResu
 	return results, nil
 }
 
-func (in *Inbox) checkGroupsChange(ch *GroupsChange) faults {
+func (in *Inbox) checkGroupsChange(ch *GroupsChange) desk.Faults {
 	f := in.checkGroupChange(&ch.GroupChange)
 	switch {
 	case len(ch.Groups) == 0 && ch.Filter == nil:
-		f.add("", "give groups or a filter")
+		f.Add("", "give groups or a filter")
 	case len(ch.Groups) > 0 && ch.Filter != nil:
-		f.add("/filter", "goes without groups")
+		f.Add("/filter", "goes without groups")
 	case len(ch.Groups) > maxChanged:
-		f.add("/groups", fmt.Sprintf("must name at most %d groups", maxChanged))
+		f.Add("/groups", fmt.Sprintf("must name at most %d groups", maxChanged))
 	case ch.Filter != nil && *ch.Filter == (GroupFilter{}):
-		f.add("/filter", "must have at least one field")
+		f.Add("/filter", "must have at least one field")
 	}
-	f.when(ch.Version != 0, "/if_match", "goes with the change of one group")
+	f.When(ch.Version != 0, "/if_match", "goes with the change of one group")
 	return f
 }
 
@@ -77,7 +79,7 @@ func (in *Inbox) selected(ctx context.Context, ch *GroupsChange) ([]GroupResult,
 }
 
 func (in *Inbox) listed(ctx context.Context, f GroupFilter) ([]GroupResult, error) {
-	namespace, err := narrow(ctx, f.Namespace)
+	namespace, err := desk.Narrow(ctx, f.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +89,8 @@ func (in *Inbox) listed(ctx context.Context, f GroupFilter) ([]GroupResult, erro
 		return nil, err
 	}
 	if len(groups) > maxChanged {
-		return nil, hinted(task.Conflict, "narrow the filter", "the filter selects more than %d groups; none was changed",
+		return nil, desk.Hinted(task.Conflict, "narrow the filter",
+			"the filter selects more than %d groups; none was changed",
 			maxChanged)
 	}
 	results := make([]GroupResult, len(groups))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
@@ -41,7 +43,7 @@ type Intaken struct {
 }
 
 func (in *Inbox) takeIn(of *deadletter.Source, plan *intake.Plan, arrivals []Arrival) *intakeBatch {
-	b := &intakeBatch{in: in, of: of, arrivals: arrivals, begun: in.now(), batch: rand.Text(),
+	b := &intakeBatch{in: in, of: of, arrivals: arrivals, begun: in.Now(), batch: rand.Text(),
 		orders: make([]*intake.Task, len(arrivals)), refused: make([]*intake.Refusal, len(arrivals))}
 	for i := range arrivals {
 		var err error
@@ -62,15 +64,15 @@ func messageOf(of *deadletter.Source, a *Arrival) *intake.Message {
 
 func (b *intakeBatch) bound(t *intake.Task) {
 	b.delayed = b.delayed || t.Delay > 0
-	level, ok := b.in.tasks.Level(t.Priority)
+	level, ok := b.in.Tasks.Level(t.Priority)
 	if !ok || t.Priority == "" {
 		return
 	}
 	s := b.of.Intake
-	if least, ok := b.in.tasks.Level(s.MinPriority); ok && s.MinPriority != "" && level < least {
+	if least, ok := b.in.Tasks.Level(s.MinPriority); ok && s.MinPriority != "" && level < least {
 		t.Priority = s.MinPriority
 	}
-	if most, ok := b.in.tasks.Level(s.MaxPriority); ok && s.MaxPriority != "" && level > most {
+	if most, ok := b.in.Tasks.Level(s.MaxPriority); ok && s.MaxPriority != "" && level > most {
 		t.Priority = s.MaxPriority
 	}
 }
@@ -97,11 +99,11 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	subs, places := b.submissions(letters)
 	b.tried = true
 	var done Intaken
-	err = onConflict(captureRuns, func(int) error {
+	err = desk.OnConflict(captureRuns, func(int) error {
 		return b.submit(ctx, subs, func(ctx context.Context, tx engine.Tx, receipts []engine.Receipt) error {
 			done = Intaken{Known: len(letters)}
 			refused := b.refusals(letters, places, receipts, &done)
-			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: in.newIDs(len(refused)), look: true,
+			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.Now(), newID: in.NewIDs(len(refused)), look: true,
 				decisions: newDecisions()}
 			if err := b.capture(c, refused, letters); err != nil || b.also == nil {
 				return err
@@ -116,12 +118,12 @@ func (b *intakeBatch) submit(ctx context.Context, subs []engine.Submission,
 	then func(context.Context, engine.Tx, []engine.Receipt) error,
 ) error {
 	if len(subs) == 0 {
-		return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return then(ctx, tx, nil) })
+		return b.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return then(ctx, tx, nil) })
 	}
-	return b.in.tasks.SubmitEachWithin(ctx, subs, func(submit func(context.Context, engine.Tx) ([]engine.Receipt,
+	return b.in.Tasks.SubmitEachWithin(ctx, subs, func(submit func(context.Context, engine.Tx) ([]engine.Receipt,
 		error),
 	) error {
-		return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return b.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			receipts, err := submit(ctx, tx)
 			if err != nil {
 				return err
@@ -169,10 +171,10 @@ func (b *intakeBatch) lettersAlready(ctx context.Context) (letters map[int]bool,
 		return nil, false, nil
 	}
 	letters = map[int]bool{}
-	err = b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = b.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		clear(letters)
 		if journaled(first) {
-			j, err := b.in.openJournal(ctx, tx, b.of, first.Receiver, b.in.now())
+			j, err := b.in.openJournal(ctx, tx, b.of, first.Receiver, b.in.Now())
 			if err != nil {
 				return err
 			}
@@ -284,7 +286,7 @@ func refusalOf(err error) *intake.Refusal {
 func (in *Inbox) previewed(ctx context.Context, b *intakeBatch) []IntakePreview {
 	subs, places := b.submissions(nil)
 	refused := b.refused
-	for i, err := range in.tasks.CheckSubmissions(ctx, subs) {
+	for i, err := range in.Tasks.CheckSubmissions(ctx, subs) {
 		if err != nil {
 			refused[places[i]] = refusalOf(err)
 		}

@@ -26,7 +26,7 @@ const (
 // record notes messages left on the broker because they are too large. Exhausted when there are too many: the next
 // would go unnoticed, so reading stops.
 func (run *reading) record(ctx context.Context, list []deadletter.Oversized) error {
-	in, now := run.in, run.in.now()
+	in, now := run.in, run.in.Now()
 	known, err := in.store.Oversized(ctx, run.source.Namespace, run.source.Name)
 	if err != nil {
 		return err
@@ -48,11 +48,11 @@ func (run *reading) record(ctx context.Context, list []deadletter.Oversized) err
 		}
 	}
 	if len(known)+len(fresh) > MaxOversized {
-		err := task.Errorf(task.Exhausted, "%s", tooManyLarge(in.opts.LetterBytes))
+		err := task.Errorf(task.Exhausted, "%s", tooManyLarge(in.LetterBytes))
 		run.report(err)
 		return err
 	}
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		return in.store.SaveOversized(ctx, tx, run.source.Namespace, run.source.Name, rows)
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (run *reading) record(ctx context.Context, list []deadletter.Oversized) err
 	}
 	for _, o := range fresh {
 		run.log.Warn("a message stays on its broker: it is larger than a letter may be (engine.limits.letter_bytes)",
-			"position", o.Position, "bytes", o.Bytes, "limit", in.opts.LetterBytes)
+			"position", o.Position, "bytes", o.Bytes, "limit", in.LetterBytes)
 	}
 	if !worn {
 		return nil
@@ -85,15 +85,15 @@ func (run *reading) again(ctx context.Context) error {
 		return err
 	}
 	_, trouble, _ := run.trouble()
-	delivered := trouble == "" && in.now().Sub(run.begun) >= lookEvery // all that is there was delivered
+	delivered := trouble == "" && in.Now().Sub(run.begun) >= lookEvery // all that is there was delivered
 	var starts map[int32]int64
 	var errs []error
 	var done []string
 	for _, o := range list {
 		ended := false
-		switch fits := o.Bytes <= in.opts.LetterBytes; {
+		switch fits := o.Bytes <= in.LetterBytes; {
 		case !o.InLog():
-			ended = fits || delivered && in.now().Sub(o.SeenAt) > lookEvery
+			ended = fits || delivered && in.Now().Sub(o.SeenAt) > lookEvery
 		case fits:
 			ended, err = run.fromLog(ctx, o)
 			errs = append(errs, err)
@@ -114,7 +114,7 @@ func (run *reading) again(ctx context.Context) error {
 	if len(done) == 0 {
 		return errors.Join(errs...)
 	}
-	return errors.Join(append(errs, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return errors.Join(append(errs, in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		return in.store.DropOversized(ctx, tx, run.source.Namespace, run.source.Name, done)
 	}))...)
 }

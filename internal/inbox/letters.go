@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -19,11 +21,11 @@ const shownOccurrences = 100
 // Letters returns a page, the newest first. A page may be empty and still have a next one, as a search looks at a
 // bounded number of rows.
 func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error) {
-	err := in.page(ctx, f.Limit, &f.Namespace)
+	err := in.Page(ctx, f.Limit, &f.Namespace)
 	if err != nil {
 		return LetterPage{}, err
 	}
-	f.Masked = masked(ctx)
+	f.Masked = desk.Masked(ctx)
 	if problems := f.Selection.Validate(); len(problems) > 0 {
 		return LetterPage{}, &task.Error{Code: task.Invalid, Message: "the filter is not valid", Problems: problems}
 	}
@@ -36,7 +38,7 @@ func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error
 
 func (in *Inbox) letter(ctx context.Context, id task.ID) (*deadletter.Letter, error) {
 	l, err := in.store.FindLetter(ctx, id)
-	if err == nil && (l == nil || !reaches(ctx, l.Namespace)) {
+	if err == nil && (l == nil || !desk.Reaches(ctx, l.Namespace)) {
 		return nil, noLetter(id)
 	}
 	return l, err
@@ -58,24 +60,26 @@ func (in *Inbox) Letter(ctx context.Context, id task.ID) (*LetterStory, error) {
 
 // DiscardLetter discards a letter until it is restored or purged. WrongState: it is being sent back, or was discarded
 // before.
-func (in *Inbox) DiscardLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
+func (in *Inbox) DiscardLetter(ctx context.Context, id task.ID, by desk.By) (*deadletter.Letter, error) {
 	if by.Reason == "" {
-		return nil, invalid("the letter was not discarded", "/reason", "say why; the reason is kept with the letter")
+		return nil, desk.Invalid("the letter was not discarded", "/reason", "say why; the reason is kept with the letter")
 	}
-	return in.change(ctx, id, by, "discard_letter", func(l *deadletter.Letter, by By) error {
-		return l.Discard(by.Reason, in.now(), deadletter.Retention)
+	return in.change(ctx, id, by, "discard_letter", func(l *deadletter.Letter, by desk.By) error {
+		return l.Discard(by.Reason, in.Now(), deadletter.Retention)
 	})
 }
 
 // RestoreLetter opens a discarded letter. WrongState for any other.
-func (in *Inbox) RestoreLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
-	return in.change(ctx, id, by, "restore_letter", func(l *deadletter.Letter, _ By) error { return l.Restore(in.now()) })
+func (in *Inbox) RestoreLetter(ctx context.Context, id task.ID, by desk.By) (*deadletter.Letter, error) {
+	return in.change(ctx, id, by, "restore_letter", func(l *deadletter.Letter, _ desk.By) error {
+		return l.Restore(in.Now())
+	})
 }
 
 // EditLetter changes the content that is sent instead of a letter's original, which is kept. TooLarge: the result.
 // WrongState: the letter is neither open nor scheduled, or its payload was cut.
 func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*deadletter.Letter, error) {
-	return in.change(ctx, id, edit.By, "edit_letter", func(l *deadletter.Letter, _ By) error {
+	return in.change(ctx, id, edit.By, "edit_letter", func(l *deadletter.Letter, _ desk.By) error {
 		if edit.Clear {
 			return l.Edit(nil)
 		}
@@ -95,42 +99,42 @@ func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*
 
 func (in *Inbox) edited(l *deadletter.Letter, edit *deadletter.Edit) (deadletter.Content, error) {
 	content, err := edit.Apply(l.Outgoing())
-	if fault := in.sizeFault(content.Size()); err == nil && fault != "" {
+	if fault := in.SizeFault(content.Size()); err == nil && fault != "" {
 		err = task.Errorf(task.TooLarge, "the edited message %s", fault)
 	}
 	return content, err
 }
 
 // change changes a locked letter and stores it with the act and the counts of its group, in one transaction.
-func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
-	fn func(*deadletter.Letter, By) error,
+func (in *Inbox) change(ctx context.Context, id task.ID, by desk.By, kind string,
+	fn func(*deadletter.Letter, desk.By) error,
 ) (*deadletter.Letter, error) {
-	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Letter, error) {
+	return desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Letter, error) {
 		letters, err := in.store.Letters(ctx, tx, []task.ID{id})
 		if err != nil {
 			return nil, err
 		}
-		if len(letters) == 0 || !reaches(ctx, letters[0].Namespace) {
+		if len(letters) == 0 || !desk.Reaches(ctx, letters[0].Namespace) {
 			return nil, noLetter(id)
 		}
 		l := letters[0]
-		if err := by.expected("the letter", l.Version); err != nil {
+		if err := by.Expected("the letter", l.Version); err != nil {
 			return nil, err
 		}
 		was, before := l.State, recordOfContent(l)
 		if err := fn(l, by); err != nil {
 			return nil, err
 		}
-		a := act{kind: kind, by: by, namespace: l.Namespace, of: id.String(), from: string(was), to: string(l.State)}
+		a := desk.Act{Kind: kind, By: by, Namespace: l.Namespace, Of: id.String(), From: string(was), To: string(l.State)}
 		if after := recordOfContent(l); after != before {
-			a.before, a.after = before, after
+			a.Before, a.After = before, after
 		}
-		news, changed := letterNews{}, changedLetters{}
+		news, changed := desk.LetterNews{}, changedLetters{}
 		if changed.add(l, was); was != model.LetterDiscarded {
-			news.discarded(l)
+			news.Discarded(l)
 		}
 		return l, errors.Join(in.store.SaveLetters(ctx, tx, letters), in.store.AddDeltas(ctx, tx, changed.tally.Deltas()),
-			in.act(ctx, tx, a), in.tell(ctx, tx, news.events(in.now())...))
+			in.Act(ctx, tx, a), in.Tell(ctx, tx, news.Events(in.Now())...))
 	})
 }
 
@@ -157,7 +161,7 @@ type LetterStory struct {
 
 // LetterEdit changes what is sent instead of a letter's original.
 type LetterEdit struct {
-	By
+	desk.By
 	Edit  deadletter.Edit
 	Clear bool
 }

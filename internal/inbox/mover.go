@@ -47,7 +47,7 @@ func (m *mover) members() (list members, err error) {
 func (m *mover) step() (int, error) {
 	if found, err := m.prepare(); err != nil || !found {
 		if err == nil {
-			err = m.in.db.Write(m.ctx, m.end)
+			err = m.in.DB.Write(m.ctx, m.end)
 		}
 		return 0, err
 	}
@@ -55,7 +55,7 @@ func (m *mover) step() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = m.in.db.Write(m.ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = m.in.DB.Write(m.ctx, func(ctx context.Context, tx engine.Tx) error {
 		if err := m.moveAll(ctx, tx, &list); err != nil || m.move.Undo {
 			return err
 		}
@@ -109,7 +109,7 @@ func (m *mover) target(tally *deadletter.Tally, f *deadletter.Facts, first task.
 	if !ok {
 		return 0
 	}
-	g := deadletter.NewGroup(m.move.Namespace, print, m.in.now())
+	g := deadletter.NewGroup(m.move.Namespace, print, m.in.Now())
 	g.LastAt = 0 // the counts set it
 	g = tally.Join(g)
 	g.FirstAt = min(g.FirstAt, first)
@@ -136,7 +136,7 @@ func (m *mover) moveAll(ctx context.Context, tx engine.Tx, list *members) error 
 	}
 	cases := map[deadletter.GroupID][]CaseMember{}
 	for _, c := range list.cases {
-		if to := m.target(tally, &c.Facts, m.in.now()); to != 0 {
+		if to := m.target(tally, &c.Facts, m.in.Now()); to != 0 {
 			cases[to] = append(cases[to], c)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -41,7 +43,7 @@ const loopRedrives, loopDue, loopFailures = "redrives", "due", "failures"
 
 func (in *Inbox) takeTurn(ctx context.Context, loop string) (turn, error) {
 	t := turn{in: in, loop: loop, no: rand.Int64()} //nolint:gosec // a name, and no secret
-	return t, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return t, in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		return in.store.TakeTurn(ctx, tx, loop, t.no)
 	})
 }
@@ -50,7 +52,7 @@ func (in *Inbox) takeTurn(ctx context.Context, loop string) (turn, error) {
 func (t turn) holds(ctx context.Context, tx engine.Tx) error {
 	has, err := t.in.store.HasTurn(ctx, tx, t.loop, t.no)
 	if err == nil && !has {
-		err = errTurnLost
+		err = desk.ErrTurnLost
 	}
 	return err
 }
@@ -92,7 +94,7 @@ func (o *outcome) delivered() bool {
 // concurrently, so a slow broker delays only its own.
 func (in *Inbox) deliver(ctx context.Context, list []outgoing) []outcome {
 	began := time.Now()
-	defer func() { in.opts.Observer.Took(observedSend, time.Since(began)) }()
+	defer func() { in.Observer.Took(desk.ObservedSend, time.Since(began)) }()
 	ctx, cancel := context.WithTimeout(ctx, sendTurn)
 	defer cancel()
 	var lanes []deadletter.SourceKey
@@ -104,7 +106,7 @@ func (in *Inbox) deliver(ctx context.Context, list []outgoing) []outcome {
 		}
 		bySource[key] = append(bySource[key], o)
 	}
-	return slices.Concat(atOnce(lanes, sendLanes, func(key deadletter.SourceKey) []outcome {
+	return slices.Concat(desk.AtOnce(lanes, sendLanes, func(key deadletter.SourceKey) []outcome {
 		return in.sendInOrder(ctx, bySource[key])
 	})...)
 }
@@ -166,7 +168,7 @@ func (in *Inbox) observeSends(tx engine.Tx, outcomes []outcome) {
 	}
 	tx.Handle().AfterCommit(func() {
 		for k, n := range counts {
-			in.opts.Observer.Sent(k.namespace, k.source, k.origin, k.result, n)
+			in.Observer.Sent(k.namespace, k.source, k.origin, k.result, n)
 		}
 	})
 }
@@ -183,20 +185,20 @@ func resultOf(o *outcome) string {
 	return "failed"
 }
 
-func retried(n letterNews, o *outcome, over bool, l *deadletter.Letter) {
+func retried(n desk.LetterNews, o *outcome, over bool, l *deadletter.Letter) {
 	switch {
 	case o.delivered():
-		n.add(deadletter.EventRetried, l, "")
+		n.Add(deadletter.EventRetried, l, "")
 	case over:
-		n.add(deadletter.EventRetried, l, itemMessage(o.err))
+		n.Add(deadletter.EventRetried, l, desk.ItemMessage(o.err))
 	}
 }
 
 // orphans is the time before which an unrecorded mark belongs to a process that has ended.
 func (in *Inbox) orphans() task.Instant {
-	before := in.now().Add(-orphanAfter)
-	if in.alone {
-		before = max(before, in.begun-1)
+	before := in.Now().Add(-orphanAfter)
+	if in.Alone {
+		before = max(before, in.Begun-1)
 	}
 	return before
 }
@@ -221,7 +223,7 @@ func (in *Inbox) recording(ctx context.Context, rows *due.Rows[deadletter.Send, 
 	for i, o := range outcomes {
 		of[keyOf(&o.send)], sends[i] = o, o.send
 	}
-	err := rows.Try(ctx, in.now(), sends, func(ctx context.Context, some []deadletter.Send) error {
+	err := rows.Try(ctx, in.Now(), sends, func(ctx context.Context, some []deadletter.Send) error {
 		part := make([]outcome, len(some))
 		for i := range some {
 			part[i] = of[keyOf(&some[i])]
@@ -229,7 +231,7 @@ func (in *Inbox) recording(ctx context.Context, rows *due.Rows[deadletter.Send, 
 		return record(ctx, part)
 	})
 	if due.OnlyRows(err) { // they rest, and the caller has handled its rows
-		in.observeFailure(observedSend, err)
+		in.ObserveFailure(desk.ObservedSend, err)
 		return nil
 	}
 	return err

@@ -38,7 +38,7 @@ type batchInParts struct {
 func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInParts {
 	n := min(max(len(arrivals)/partSize, 1), captureParts)
 	// SQLite has one writer, and a journal one transaction.
-	if in.alone || len(arrivals) > 0 && journaled(arrivals[0].Arrival) {
+	if in.Alone || len(arrivals) > 0 && journaled(arrivals[0].Arrival) {
 		n = 1
 	}
 	parts := partsOf(arrivals, n)
@@ -52,7 +52,7 @@ func (b *batchInParts) store(ctx context.Context) error {
 	if err != nil {
 		return b.partly(err)
 	}
-	newID, errs := b.in.newIDs(b.size), make([]error, len(b.parts))
+	newID, errs := b.in.NewIDs(b.size), make([]error, len(b.parts))
 	var all sync.WaitGroup
 	for i, part := range b.parts {
 		if b.done[i] {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -14,8 +16,8 @@ import (
 
 // SavePolicy adds or replaces a policy of a source, of one of its origins, or without a source of the whole namespace.
 // It applies to letters that arrive or come back from then on; scheduled ones keep their time.
-func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*deadletter.Policy, error) {
-	if err := reach(ctx, p.Namespace); err != nil {
+func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by desk.By) (*deadletter.Policy, error) {
+	if err := desk.Reach(ctx, p.Namespace); err != nil {
 		return nil, err
 	}
 	if p.Source != "" {
@@ -23,7 +25,7 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 			return nil, err
 		}
 	}
-	by, err := signed(ctx, by)
+	by, err := desk.Signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +33,18 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 }
 
 // also runs in the same transaction.
-func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
+func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by desk.By,
 	also func(ctx context.Context, tx engine.Tx) error,
 ) (*deadletter.Policy, error) {
 	next := p.WithDefaults()
-	next.SetFrom, next.SetAt = cmp.Or(p.SetFrom, model.SetByOperator), in.now()
+	next.SetFrom, next.SetAt = cmp.Or(p.SetFrom, model.SetByOperator), in.Now()
 	if next.SetFrom != model.SetByConfiguration && next.SetFrom != model.SetByEnvironment {
 		next.SetBy = by.Actor
 	}
 	if problems := next.Validate(); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the policy was not saved", Problems: problems}
 	}
-	return versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Policy, error) {
+	return desk.Versioned(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Policy, error) {
 		known, err := in.store.Policy(ctx, tx, p.Namespace, p.Source, p.Origin)
 		if err != nil {
 			return nil, err
@@ -51,22 +53,22 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
 		if known != nil {
 			version = known.Version
 		}
-		if err := by.expected("the policy", version); err != nil {
+		if err := by.Expected("the policy", version); err != nil {
 			return nil, err
 		}
 		next.Version = version + 1
-		return &next, errors.Join(in.store.SavePolicy(ctx, tx, &next), in.act(ctx, tx, act{kind: "set_policy", by: by,
-			namespace: p.Namespace, of: policyName(p), before: recordOfPolicy(known), after: recordOfPolicy(&next)}),
+		return &next, errors.Join(in.store.SavePolicy(ctx, tx, &next), in.Act(ctx, tx, desk.Act{Kind: "set_policy", By: by,
+			Namespace: p.Namespace, Of: policyName(p), Before: recordOfPolicy(known), After: recordOfPolicy(&next)}),
 			also(ctx, tx))
 	})
 }
 
 // ChangePolicy changes the policy of a source and origin. A new one discards letters after seven days, or after the
 // greatest age of the default policy.
-func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin string, by By,
+func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin string, by desk.By,
 	change func(p *deadletter.Policy),
 ) (*deadletter.Policy, error) {
-	for range versionRuns {
+	for range desk.VersionRuns {
 		list, err := in.Policies(ctx, namespace)
 		if err != nil {
 			return nil, err
@@ -89,16 +91,18 @@ func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin str
 			return saved, err
 		}
 	}
-	return nil, hinted(task.Conflict, "try again", "others change the policy all the time")
+	return nil, desk.Hinted(task.Conflict, "try again", "others change the policy all the time")
 }
 
 // DropPolicy removes a policy: its letters are left to operators, but scheduled ones are still sent. origin "" is the
 // policy of the whole source. The source may be gone: its policy would apply to a new one of that name.
-func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin string, by By) error {
-	if !nameable(ctx, namespace, source) {
+func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin string, by desk.By) error {
+	if !desk.Nameable(ctx, namespace, source) {
 		return noSource(source)
 	}
-	_, err := acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Policy, error) {
+	_, err := desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Policy,
+		error,
+	) {
 		known, err := in.store.Policy(ctx, tx, namespace, source, origin)
 		switch {
 		case err != nil:
@@ -108,11 +112,11 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 		case known == nil:
 			return nil, task.Errorf(task.NotFound, "the source %q has no policy for the origin %q", source, origin)
 		}
-		if err := by.expected("the policy", known.Version); err != nil {
+		if err := by.Expected("the policy", known.Version); err != nil {
 			return nil, err
 		}
-		return known, errors.Join(in.store.DropPolicy(ctx, tx, known), in.act(ctx, tx, act{kind: "remove_policy", by: by,
-			namespace: namespace, of: policyName(known), before: recordOfPolicy(known)}))
+		return known, errors.Join(in.store.DropPolicy(ctx, tx, known), in.Act(ctx, tx, desk.Act{Kind: "remove_policy", By: by,
+			Namespace: namespace, Of: policyName(known), Before: recordOfPolicy(known)}))
 	})
 	return err
 }
@@ -120,7 +124,7 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 // Policies returns the policies of a namespace, or of all that the request reaches (""). For one namespace the list
 // includes the default policy where no stored one precedes it, with version 0.
 func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
-	namespace, err := narrow(ctx, namespace)
+	namespace, err := desk.Narrow(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/posturl"
@@ -50,7 +52,7 @@ func (in *Inbox) preview(ctx context.Context, req *RedriveRequest) (*Preview, er
 // settle fills in the open parts of a selection: the only namespace of the key, the states for the operation, and the
 // groups merged into the selected ones. A group that is merged later stays out.
 func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
-	namespace, err := narrow(ctx, req.Selection.Namespace)
+	namespace, err := desk.Narrow(ctx, req.Selection.Namespace)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 			return err
 		}
 	}
-	req.Selection.Namespace, req.Selection.Masked = namespace, masked(ctx)
+	req.Selection.Namespace, req.Selection.Masked = namespace, desk.Masked(ctx)
 	req.Selection.State = cmp.Or(req.Selection.State, statesFor(req.Operation)[0])
 	if req.Operation == model.OpRestore { // a case cannot be restored
 		req.Selection.Kind = cmp.Or(req.Selection.Kind, model.KindLetter)
@@ -83,30 +85,30 @@ func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (stri
 		if err != nil {
 			return "", err
 		}
-		if l != nil && reaches(ctx, l.Namespace) {
+		if l != nil && desk.Reaches(ctx, l.Namespace) {
 			return l.Namespace, nil
 		}
 	}
-	return "", invalid("the selection names no namespace", "/selection/namespace",
+	return "", desk.Invalid("the selection names no namespace", "/selection/namespace",
 		"is missing: an operation stays within one namespace; name it, or groups or letters of it")
 }
 
 func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) []task.Problem {
-	var f faults
+	var f desk.Faults
 	within := func(at string, of []task.Problem) {
 		for _, p := range of {
-			f.add(at+p.Location, p.Message)
+			f.Add(at+p.Location, p.Message)
 		}
 	}
 	redrives := req.Operation == model.OpRedrive
-	f.when(!req.Operation.Known(), "/operation", "must be redrive, discard or restore")
+	f.When(!req.Operation.Known(), "/operation", "must be redrive, discard or restore")
 	states := statesFor(req.Operation)
 	words := fmt.Sprint(states[0])
 	for _, s := range states[1:] {
 		words += " or " + string(s)
 	}
-	f.when(!slices.Contains(states, req.Selection.State), "/selection/state", "must be "+words+" for this operation")
-	f.when(req.Operation == model.OpRestore && req.Selection.Kind == model.KindCase, "/selection/kind",
+	f.When(!slices.Contains(states, req.Selection.State), "/selection/state", "must be "+words+" for this operation")
+	f.When(req.Operation == model.OpRestore && req.Selection.Kind == model.KindCase, "/selection/kind",
 		"must be letter: only letters are restored")
 	within("/selection", req.Selection.Validate())
 	within("/plan", plan.Validate())
@@ -114,15 +116,15 @@ func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) []task.Problem
 	if req.Edit != nil {
 		within("/edit", req.Edit.Validate())
 	}
-	f.when(posturl.HasUser(req.Destination), "/destination",
+	f.When(posturl.HasUser(req.Destination), "/destination",
 		"must not have a user or a password: answers and logs would show them")
-	f.when(!redrives && (req.Edit != nil || req.Destination != ""), "/operation",
+	f.When(!redrives && (req.Edit != nil || req.Destination != ""), "/operation",
 		"only a redrive can edit letters or have a destination")
-	_, known := in.tasks.Level(plan.Priority)
-	f.when(!known, "/plan/priority", quoted(plan.Priority)+" is not a priority")
-	f.when(plan.Replays() && req.Selection.Kind != model.KindCase, "/plan",
+	_, known := in.Tasks.Level(plan.Priority)
+	f.When(!known, "/plan/priority", quoted(plan.Priority)+" is not a priority")
+	f.When(plan.Replays() && req.Selection.Kind != model.KindCase, "/plan",
 		"keep_attempts and priority are for selections of the kind case")
-	f.when(plan.Replays() && (!redrives || req.Edit != nil), "/plan",
+	f.When(plan.Replays() && (!redrives || req.Edit != nil), "/plan",
 		"keep_attempts and priority are for the operation redrive, without an edit")
 	return f
 }
@@ -227,7 +229,7 @@ func (v *previewer) letter(l *deadletter.Letter) error {
 		}
 		edited, err := v.req.Edit.Apply(whole.Outgoing())
 		if err != nil {
-			item.Problem = itemMessage(err)
+			item.Problem = desk.ItemMessage(err)
 		} else {
 			item.Changes = deadletter.Diff(whole.Outgoing(), edited)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -50,7 +52,7 @@ func (q *Queue) Origin() string {
 // Queues returns the sources of a namespace as queues, by name, and asks each broker; a source with an intake counts
 // only its letters. Unavailable: a broker does not answer. Conflict: it refuses.
 func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) {
-	if err := reach(ctx, namespace); err != nil {
+	if err := desk.Reach(ctx, namespace); err != nil {
 		return nil, err
 	}
 	sources, err := in.store.Sources(ctx, namespace)
@@ -70,7 +72,7 @@ func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) 
 		if q.Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, CountedLetters+1); err != nil {
 			return nil, err
 		}
-		q.Letters, q.Capped = atMost(q.Letters, CountedLetters)
+		q.Letters, q.Capped = desk.AtMost(q.Letters, CountedLetters)
 		if s.Intake != nil && q.Letters == 0 {
 			continue // jobs that have not run wait there, no failures
 		}
@@ -94,8 +96,8 @@ func (q *Queue) filter(states ...model.LetterState) QueueFilter {
 // FindQueue returns a queue without counts: the source that reads the queue of that name, else the source of that name.
 // The prefix "dlq:" may be left out, or added to the name of a source. Conflict: several sources read it.
 func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue, error) {
-	fault := task.TextFault(namespace, maxName) + task.TextFault(name, maxName)
-	if name == "" || !reaches(ctx, namespace) || fault != "" {
+	fault := task.TextFault(namespace, desk.MaxName) + task.TextFault(name, desk.MaxName)
+	if name == "" || !desk.Reaches(ctx, namespace) || fault != "" {
 		return nil, noQueue(name)
 	}
 	sources, err := in.store.Sources(ctx, namespace)
@@ -127,14 +129,14 @@ func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue,
 		case 1:
 			return &q, nil
 		}
-		return nil, hinted(task.Conflict, "name a source instead of the queue: "+strings.Join(found, ", "),
+		return nil, desk.Hinted(task.Conflict, "name a source instead of the queue: "+strings.Join(found, ", "),
 			"several sources read the queue %q", q.Name)
 	}
 	return nil, noQueue(name)
 }
 
 func noQueue(name string) error {
-	return hinted(task.NotFound, "it must be the queue of a source: see tasker source list",
+	return desk.Hinted(task.NotFound, "it must be the queue of a source: see tasker source list",
 		"there is no dead letter queue %q", name)
 }
 
@@ -164,7 +166,7 @@ var inQueue = []model.LetterState{model.LetterOpen, model.LetterScheduled}
 // CountedLetters+1. A page of large letters is shorter than limit. Letters captured or sent back between two pages move
 // the places of others. Unavailable: the queue is empty, and its broker does not answer.
 func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) ([]*deadletter.Letter, int, error) {
-	if err := in.limit(limit); err != nil {
+	if err := in.Limit(limit); err != nil {
 		return nil, 0, err
 	}
 	lost := in.catchUp(ctx, q.Source)

@@ -107,7 +107,7 @@ func (r *readers) look(ctx context.Context) error {
 			}
 		}
 		if run := r.running[key]; run != nil {
-			run.large.look(r.in.now())
+			run.large.look(r.in.Now())
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func (r *readers) look(ctx context.Context) error {
 
 func (r *readers) judge(ctx context.Context, s *deadletter.Source, run *reading) error {
 	since, why, heard := run.trouble()
-	now := r.in.now()
+	now := r.in.Now()
 	switch {
 	case why != "" && s.LostAt == 0 && now.Sub(since) >= lostAfter:
 		return r.in.markSource(ctx, s, now, why)
@@ -126,12 +126,12 @@ func (r *readers) judge(ctx context.Context, s *deadletter.Source, run *reading)
 }
 
 func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Duration) (mine bool, err error) {
-	now := r.in.now()
+	now := r.in.Now()
 	free := now
-	if r.in.alone { // its holder has ended
+	if r.in.Alone { // its holder has ended
 		free = now.Add(readLease)
 	}
-	err = r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = r.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		mine, err = r.in.store.TakeSource(ctx, tx, s.Namespace, s.Name, r.node, free, now.Add(hold))
 		return err
 	})
@@ -149,8 +149,8 @@ func (r *readers) expire() {
 func (r *readers) begin(ctx context.Context, s *deadletter.Source) {
 	ctx, stop := context.WithCancel(ctx)
 	run := &reading{in: r.in, source: s, carrier: r.in.brokerOf(s), prepare: r.in.letters(s),
-		log: r.log.With("source", s.Name), begun: r.in.now(), stop: stop, done: make(chan struct{})}
-	of := ReadOptions{Batch: r.in.opts.ReadBatch, MaxBytes: r.in.opts.LetterBytes, Left: run.record}
+		log: r.log.With("source", s.Name), begun: r.in.Now(), stop: stop, done: make(chan struct{})}
+	of := ReadOptions{Batch: r.in.opts.ReadBatch, MaxBytes: r.in.LetterBytes, Left: run.record}
 	if s.Intake != nil {
 		of.Batch, run.prepare = r.in.opts.IntakeBatch, r.in.intake(s)
 	}
@@ -214,7 +214,7 @@ func (run *reading) note(err error) {
 	case err == nil, errors.Is(err, ErrBlocked), task.CodeOf(err) == task.Exhausted:
 		run.since, run.why = 0, ""
 	case run.why == "":
-		run.since, run.why = run.in.now(), err.Error()
+		run.since, run.why = run.in.Now(), err.Error()
 	default:
 		run.why = err.Error()
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -84,7 +86,7 @@ func (c *capture) load(arrivals []prepared) (err error) {
 // lock loads missing letters and their sends. The sender claims the ID in a header, so lock leaves out letters of other
 // namespaces.
 func (c *capture) lock(ids []task.ID) error {
-	ids = slices.DeleteFunc(sortIDs(ids), func(id task.ID) bool { return c.letters[id] != nil })
+	ids = slices.DeleteFunc(desk.SortIDs(ids), func(id task.ID) bool { return c.letters[id] != nil })
 	letters, err := c.in.store.Letters(c.ctx, c.tx, ids)
 	if err != nil {
 		return err

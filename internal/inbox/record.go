@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -59,7 +61,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, of sent) error {
 	if err := of.turn.holds(ctx, tx); err != nil {
 		return err
 	}
-	r := &record{in: in, ctx: ctx, tx: tx, sent: of, now: in.now(), items: of.decided, decisions: newDecisions()}
+	r := &record{in: in, ctx: ctx, tx: tx, sent: of, now: in.Now(), items: of.decided, decisions: newDecisions()}
 	save, all := r.save, r.all
 	if of.fast {
 		save, all = r.saveFast, r.confirmed
@@ -70,7 +72,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, of sent) error {
 	in.observeSends(tx, of.outcomes)
 	rows := in.store
 	return errors.Join(save(), rows.AddSends(ctx, tx, r.copies), in.saveItems(ctx, tx, r.items), r.decisions.store(ctx, tx,
-		in), rows.AddDeltas(ctx, tx, r.tally.Deltas()), in.tell(ctx, tx, r.decisions.events(r.now)...))
+		in.Desk), rows.AddDeltas(ctx, tx, r.tally.Deltas()), in.Tell(ctx, tx, r.decisions.events(r.now)...))
 }
 
 func (r *record) save() error {
@@ -111,7 +113,7 @@ func (r *record) all(outcomes []outcome) error {
 	for i := range outcomes {
 		ids[i] = outcomes[i].send.Owner
 	}
-	letters, err := r.in.store.BareLetters(r.ctx, r.tx, sortIDs(ids))
+	letters, err := r.in.store.BareLetters(r.ctx, r.tx, desk.SortIDs(ids))
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error
 	i := o.item
 	i.At, i.Uncertain = r.now, s.Copies > 1 || s.Copies == 1 && s.State == deadletter.SendUnknown
 	if o.err != nil && !o.delivered() {
-		i.Message = itemMessage(o.err)
+		i.Message = desk.ItemMessage(o.err)
 	}
 	current := l.State == model.LetterRedriving && s.No == l.Replays+1
 	switch {
@@ -167,7 +169,8 @@ func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error
 	default:
 		i.State = model.ItemFailed
 		if s.Copies > 0 {
-			i.Message = itemMessage(fmt.Errorf("it may have arrived, and was not confirmed in %d tries: %w", s.Tries, o.err))
+			i.Message = desk.ItemMessage(fmt.Errorf("it may have arrived, and was not confirmed in %d tries: %w", s.Tries,
+				o.err))
 		}
 	}
 	if over && s.State != deadletter.SendDelivered && current {
@@ -194,9 +197,9 @@ func (r *record) presumed(o *outcome, s *deadletter.Send) error {
 		r.sends = append(r.sends, *s)
 		return nil
 	}
-	s.GiveUp(itemMessage(o.err))
+	s.GiveUp(desk.ItemMessage(o.err))
 	r.sends = append(r.sends, *s)
-	l := o.out.Letter.Apart(r.in.newID(), s, r.now)
+	l := o.out.Letter.Apart(r.in.NewID(), s, r.now)
 	l.Identity = deadletter.Identify("", l.ID.String(), l.Original)
 	if s.About.IsZero() && s.Copies == 0 {
 		r.policies.decide(l, l.Reason, r.now, r.decisions)
@@ -209,7 +212,7 @@ func (r *record) presumed(o *outcome, s *deadletter.Send) error {
 // open opens a letter whose send failed or has no known outcome. A policy decides again; a try that was not begun costs
 // the letter nothing.
 func (r *record) open(o *outcome, s *deadletter.Send, l *deadletter.Letter) error {
-	why := itemMessage(o.err)
+	why := desk.ItemMessage(o.err)
 	if s.Copies > 0 {
 		why = "it may have arrived: " + why
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -19,7 +21,7 @@ import (
 //
 // The freeze, the redrive and its act are one transaction. After a lost answer, look at Redrives before a second try.
 func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadletter.Redrive, error) {
-	by, err := signed(ctx, req.By)
+	by, err := desk.Signed(ctx, req.By)
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +38,12 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	case len(preview.Problems) > 0:
 		return nil, &task.Error{Code: task.Invalid, Message: "the redrive was not created", Problems: preview.Problems}
 	}
-	return written(ctx, in, func(ctx context.Context, tx engine.Tx) (*deadletter.Redrive, error) {
-		now := in.now()
-		r := &deadletter.Redrive{ID: in.newID(), Namespace: req.Selection.Namespace, Operation: req.Operation,
+	return desk.Written(ctx, in.Desk, func(ctx context.Context, tx engine.Tx) (*deadletter.Redrive, error) {
+		now := in.Now()
+		r := &deadletter.Redrive{ID: in.NewID(), Namespace: req.Selection.Namespace, Operation: req.Operation,
 			Selection: req.Selection, Destination: req.Destination, Edit: req.Edit, Plan: preview.Plan, Stop: preview.Stop,
 			IncludeParked: req.IncludeParked, State: model.RedriveDraft, StateAt: now, FrozenAt: now, CreatedAt: now,
-			Actor: by.Actor, Key: by.key, Reason: by.Reason, Version: 1}
+			Actor: by.Actor, Key: by.Key, Reason: by.Reason, Version: 1}
 		n, err := in.store.Freeze(ctx, tx, r, deadletter.MaxItems)
 		if err == nil && n == 0 {
 			err = selectsNothing()
@@ -54,37 +56,38 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 		}
 		r.Counts = model.ItemCounts{Pending: n}
 		return r, errors.Join(in.store.AddRedrive(ctx, tx, r), in.actedOnRedrive(ctx, tx, r, "", &r.Counts,
-			act{kind: "create_redrive", by: by, data: recordOfRedrive(r)}))
+			desk.Act{Kind: "create_redrive", By: by, Data: recordOfRedrive(r)}))
 	})
 }
 
 // ActOnRedrive starts, pauses, resumes or cancels a redrive. A batch under way is still sent and recorded; nothing is
 // marked afterwards. Resuming after a halt overrides the stop rule for earlier sends. WrongState if the state does not
 // allow the action.
-func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Redrive,
-	error) {
+func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.RedriveAction, by desk.By) (
+	*deadletter.Redrive, error,
+) {
 	counts, err := in.countsOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Redrive, error) {
+	return desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Redrive, error) {
 		r, err := in.store.Redrive(ctx, tx, id)
 		if err != nil {
 			return nil, err
 		}
-		if r == nil || !reaches(ctx, r.Namespace) {
+		if r == nil || !desk.Reaches(ctx, r.Namespace) {
 			return nil, noRedrive(id)
 		}
-		if err := by.expected("the redrive", r.Version); err != nil {
+		if err := by.Expected("the redrive", r.Version); err != nil {
 			return nil, err
 		}
 		was := r.State
-		if err := apply(r, what, in.now()); err != nil {
+		if err := apply(r, what, in.Now()); err != nil {
 			return nil, err
 		}
 		r.Counts = *counts
 		return r, errors.Join(in.store.SaveRedrive(ctx, tx, r),
-			in.actedOnRedrive(ctx, tx, r, was, counts, act{kind: string(what) + "_redrive", by: by}))
+			in.actedOnRedrive(ctx, tx, r, was, counts, desk.Act{Kind: string(what) + "_redrive", By: by}))
 	})
 }
 
@@ -92,14 +95,14 @@ func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) er
 	change := map[model.RedriveAction]func(task.Instant) error{model.StartRedrive: r.Start, model.PauseRedrive: r.Pause,
 		model.ResumeRedrive: r.Continue, model.CancelRedrive: r.Cancel}[what]
 	if change == nil {
-		return invalid("the redrive was not changed", "/action", knownActions)
+		return desk.Invalid("the redrive was not changed", "/action", desk.KnownActions)
 	}
 	return change(now)
 }
 
 func (in *Inbox) redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
 	r, err := in.store.FindRedrive(ctx, id)
-	if err == nil && (r == nil || !reaches(ctx, r.Namespace)) {
+	if err == nil && (r == nil || !desk.Reaches(ctx, r.Namespace)) {
 		return nil, noRedrive(id)
 	}
 	return r, err
@@ -125,7 +128,7 @@ func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, 
 
 // Redrives returns a page, the newest first, without counts, for which up to a million items would be read.
 func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error) {
-	if err := in.page(ctx, f.Limit, &f.Namespace); err != nil {
+	if err := in.Page(ctx, f.Limit, &f.Namespace); err != nil {
 		return nil, err
 	}
 	return in.store.ListRedrives(ctx, f)
@@ -136,7 +139,7 @@ func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.R
 func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state model.ItemState, above, limit int) (
 	[]deadletter.Item, error,
 ) {
-	if err := in.limit(limit); err != nil {
+	if err := in.Limit(limit); err != nil {
 		return nil, err
 	}
 	if _, err := in.redrive(ctx, id); err != nil {
@@ -147,13 +150,13 @@ func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state model.ItemS
 
 // selectsNothing refuses a redrive without items: a conflict, because the same request may succeed later.
 func selectsNothing() error {
-	return hinted(task.Conflict, "see tasker inbox", "the selection selects nothing")
+	return desk.Hinted(task.Conflict, "see tasker inbox", "the selection selects nothing")
 }
 
 // RedriveRequest describes an operation on many. Its selection must name a namespace, unless the key has only one or
 // the first named group or letter implies it.
 type RedriveRequest struct {
-	By
+	desk.By
 	Operation   model.Operation
 	Selection   deadletter.Selection
 	Destination string // "": each letter's origin
@@ -174,14 +177,14 @@ func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Re
 	if r.State == was {
 		return nil
 	}
-	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
+	return in.Tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.Now()))
 }
 
 func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, was model.RedriveState,
-	counts *model.ItemCounts, a act,
+	counts *model.ItemCounts, a desk.Act,
 ) error {
-	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
-	return errors.Join(in.act(ctx, tx, a), in.tellRedrive(ctx, tx, r, was, counts))
+	a.Namespace, a.Of, a.From, a.To = r.Namespace, r.ID.String(), string(was), string(r.State)
+	return errors.Join(in.Act(ctx, tx, a), in.tellRedrive(ctx, tx, r, was, counts))
 }
 
 func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*model.ItemCounts, error) {
@@ -196,19 +199,19 @@ func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*model.ItemCounts, e
 	return &c, nil
 }
 
-func recordOfRedrive(r *deadletter.Redrive) fields {
+func recordOfRedrive(r *deadletter.Redrive) desk.Fields {
 	p := &r.Plan
-	return fields{"operation": r.Operation, "items": r.Total, "selection": recordOfSelection(&r.Selection),
+	return desk.Fields{"operation": r.Operation, "items": r.Total, "selection": recordOfSelection(&r.Selection),
 		"destination": posturl.Redact(r.Destination), "edit": recordOfEdit(r.Edit), "include_parked": r.IncludeParked,
-		"plan": fields{"canary": p.Canary, "factor": p.Factor, "largest": p.Largest,
+		"plan": desk.Fields{"canary": p.Canary, "factor": p.Factor, "largest": p.Largest,
 			"observe_seconds": new(max(p.Observe, 0).Seconds()), "rate": p.Rate, "limit": p.Limit,
 			"keep_attempts": p.KeepAttempts, "at_most_once": p.AtMostOnce, "priority": p.Priority},
-		"stop": fields{"returned_share": r.Stop.ReturnedShare, "same_fingerprint": r.Stop.SamePrint,
+		"stop": desk.Fields{"returned_share": r.Stop.ReturnedShare, "same_fingerprint": r.Stop.SamePrint,
 			"failed": r.Stop.Failed}}
 }
 
-func recordOfSelection(s *deadletter.Selection) fields {
-	return fields{"kind": s.Kind, "ids": texts(s.IDs), "groups": texts(s.Groups), "source": s.Source,
+func recordOfSelection(s *deadletter.Selection) desk.Fields {
+	return desk.Fields{"kind": s.Kind, "ids": texts(s.IDs), "groups": texts(s.Groups), "source": s.Source,
 		"origin": posturl.Redact(s.Origin), "template": s.Template, "state": s.State, "error_type": s.Type, "text": s.Text,
 		"header_name": s.HeaderName, "header_value": s.HeaderValue, "after": s.After.Ptr(), "before": s.Before.Ptr(),
 		"first_after": s.FirstAfter.Ptr(), "first_before": s.FirstBefore.Ptr(), "min_replays": s.MinReplays,
@@ -224,11 +227,11 @@ func texts[T fmt.Stringer](list []T) (out []string) {
 }
 
 // recordOfEdit identifies the patch of an edit without showing it.
-func recordOfEdit(e *deadletter.Edit) fields {
+func recordOfEdit(e *deadletter.Edit) desk.Fields {
 	if e == nil {
 		return nil
 	}
-	out := fields{"drop_headers": e.DropHeaders, "key": e.Key != nil}
+	out := desk.Fields{"drop_headers": e.DropHeaders, "key": e.Key != nil}
 	if e.Patch != nil {
 		sum := sha256.Sum256(e.Patch)
 		out["patch_sha256"] = hex.EncodeToString(sum[:])

@@ -92,7 +92,8 @@ func TestNewVersions(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		by := inbox.By{Version: 3}
-		_, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new", Driver: deadletter.DriverHTTP}, by)
+		_, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new",
+			Driver: deadletter.DriverHTTP}, by)
 		r.refused(err, task.Conflict)
 		_, err = r.SavePolicy(t.Context(), &deadletter.Policy{Namespace: "default", Source: "orders",
 			Strategy: model.Immediate}, by)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -43,7 +45,7 @@ type ReplaySample struct {
 
 // PreviewReplay previews a replay and stores nothing. It refuses what CreateReplay refuses.
 func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayPreview, error) {
-	if _, err := signed(ctx, req.By); err != nil {
+	if _, err := desk.Signed(ctx, req.By); err != nil {
 		return nil, err
 	}
 	r, source, err := in.frozenReplay(ctx, &req)
@@ -71,7 +73,7 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 				break
 			}
 			if errors.Is(err, ErrForGood) {
-				return nil, invalid("the replay would be refused", "/topic", itemMessage(err))
+				return nil, desk.Invalid("the replay would be refused", "/topic", desk.ItemMessage(err))
 			}
 			return nil, brokerSilent(err)
 		}
@@ -128,7 +130,7 @@ func (in *Inbox) sampled(ctx context.Context, of *deadletter.Source, r *deadlett
 	for i := range arrivals {
 		identities[i] = in.identify(of, &arrivals[i])
 	}
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		found, err := in.store.Identified(ctx, tx, of.Namespace, of.Name, identities)
 		for i, identity := range identities {
 			samples[i].Known = found[identity] != nil

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -34,8 +36,8 @@ func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err erro
 	}
 	var stored atomic.Int64
 	var due atomic.Bool
-	errs := atOnce(list, replaysAtOnce, func(r *deadletter.Replay) error {
-		p := &replayer{in: in, replay: r, until: in.now().Add(turnTime)}
+	errs := desk.AtOnce(list, replaysAtOnce, func(r *deadletter.Replay) error {
+		p := &replayer{in: in, replay: r, until: in.Now().Add(desk.TurnTime)}
 		again, err := p.run(ctx)
 		stored.Add(int64(p.stored))
 		if again {
@@ -67,10 +69,10 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 		if source == nil || p.in.brokerOf(source) == nil {
 			return false, p.end(ctx, "its source does not exist any more, or has another driver")
 		}
-		if p.in.now() < p.replay.Progress.RetryAt {
+		if p.in.Now() < p.replay.Progress.RetryAt {
 			return false, nil
 		}
-		allowed := p.replay.Allowed(p.in.now(), replayBatch)
+		allowed := p.replay.Allowed(p.in.Now(), replayBatch)
 		i := p.replay.NextPart()
 		switch {
 		case i < 0:
@@ -84,7 +86,7 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 		if p.replay, err = p.in.store.FindReplay(ctx, p.replay.ID); err != nil || p.replay == nil {
 			return false, err
 		}
-		if p.replay.State != model.ReplayRunning || p.in.now() >= p.until {
+		if p.replay.State != model.ReplayRunning || p.in.Now() >= p.until {
 			return p.replay.State == model.ReplayRunning, nil
 		}
 	}
@@ -104,7 +106,7 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 		return err
 	}
 	for _, e := range entries {
-		if fault := p.in.sizeFault(e.Size); fault != "" && p.replay.Spec.Selects(e.Key, e.Headers) {
+		if fault := p.in.SizeFault(e.Size); fault != "" && p.replay.Spec.Selects(e.Key, e.Headers) {
 			return fmt.Errorf("the message at offset %d of partition %d %s", e.Offset, part.Partition, fault)
 		}
 	}
@@ -115,7 +117,7 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	}
 	switch {
 	case len(arrivals) == 0:
-		err = p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return p.advance(ctx, tx, step) })
+		err = p.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return p.advance(ctx, tx, step) })
 	case tasks:
 		err = p.tasks(ctx, of, arrivals, step)
 	default:
@@ -123,7 +125,7 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 		if t, err = p.in.termsOf(ctx, of); err != nil {
 			return err
 		}
-		newID := p.in.newIDs(len(arrivals))
+		newID := p.in.NewIDs(len(arrivals))
 		_, err = p.in.captureWith(ctx, t, p.in.prepare(of, arrivals), newID, func(ctx context.Context, tx engine.Tx,
 			receipts []Receipt,
 		) error {
@@ -231,7 +233,7 @@ func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) e
 	if r.State == model.ReplayRunning {
 		r.Progress.Why = ""
 	}
-	r.Took(int(step.counts.Letters+step.counts.Tasks+step.counts.Known), p.in.now())
+	r.Took(int(step.counts.Letters+step.counts.Tasks+step.counts.Known), p.in.Now())
 	p.observe(tx, step.counts)
 	return p.in.store.SaveReplay(ctx, tx, r)
 }
@@ -241,7 +243,7 @@ func (p *replayer) observe(tx engine.Tx, c model.ReplayCounts) {
 	tx.Handle().AfterCommit(func() {
 		for result, n := range map[string]int64{"letter": c.Letters, "task": c.Tasks, "known": c.Known, "gone": c.Gone} {
 			if n > 0 {
-				p.in.opts.Observer.Replayed(namespace, source, result, n)
+				p.in.Observer.Replayed(namespace, source, result, n)
 			}
 		}
 	})
@@ -254,12 +256,12 @@ func (p *replayer) trouble(ctx context.Context, err error) error {
 	case errors.Is(err, ErrForGood), errors.Is(err, ErrNoLog):
 		return p.end(ctx, err.Error())
 	}
-	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return p.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		r, read := p.running(ctx, tx)
 		if read != nil || r == nil {
 			return read
 		}
-		r.Progress.Why, r.Progress.RetryAt = failure.Cut(err.Error(), deadletter.MaxCause), p.in.now().Add(replayPause)
+		r.Progress.Why, r.Progress.RetryAt = failure.Cut(err.Error(), deadletter.MaxCause), p.in.Now().Add(replayPause)
 		return p.in.store.SaveReplay(ctx, tx, r)
 	})
 }
@@ -274,17 +276,17 @@ func (p *replayer) running(ctx context.Context, tx engine.Tx) (*deadletter.Repla
 }
 
 func (p *replayer) end(ctx context.Context, why string) error {
-	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return p.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		r, err := p.running(ctx, tx)
 		if err != nil || r == nil {
 			return err
 		}
-		a := act{kind: "end_replay", by: By{Actor: engine.System, Reason: "all of the range is read"}}
+		a := desk.Act{Kind: "end_replay", By: desk.By{Actor: engine.System, Reason: "all of the range is read"}}
 		if why == "" {
-			err = r.Move(model.ReplayDone, p.in.now(), "ended")
+			err = r.Move(model.ReplayDone, p.in.Now(), "ended")
 		} else {
-			err = r.Fail(why, p.in.now())
-			a.kind, a.by.Reason = "fail_replay", r.Progress.Why
+			err = r.Fail(why, p.in.Now())
+			a.Kind, a.By.Reason = "fail_replay", r.Progress.Why
 		}
 		if err != nil {
 			return err

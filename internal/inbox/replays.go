@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -23,7 +25,7 @@ const (
 // ReplayRequest describes a replay. In Spec, the topic defaults to the queue of the source; Into to tasks with an
 // intake, else to the inbox.
 type ReplayRequest struct {
-	By
+	desk.By
 	Namespace, Source string
 	Spec              deadletter.ReplaySpec
 	Start             bool // begin immediately; otherwise it is a draft
@@ -35,7 +37,7 @@ func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no
 // does not exist, or its broker keeps nothing. Conflict: the range is empty. Forbidden: it reads sensitive values that
 // the key may not see. Exhausted: the namespace has too many replays.
 func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadletter.Replay, error) {
-	by, err := signed(ctx, req.By)
+	by, err := desk.Signed(ctx, req.By)
 	if err != nil {
 		return nil, err
 	}
@@ -43,18 +45,18 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 	if err != nil {
 		return nil, err
 	}
-	r.Actor, r.Key, r.Reason = by.Actor, by.key, by.Reason
-	return r, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	r.Actor, r.Key, r.Reason = by.Actor, by.Key, by.Reason
+	return r, in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		open, err := in.store.OpenReplays(ctx, tx, r.Namespace)
 		if err != nil {
 			return err
 		}
 		if open >= maxReplays {
-			return hinted(task.Exhausted, "cancel one: see tasker replay list",
+			return desk.Hinted(task.Exhausted, "cancel one: see tasker replay list",
 				"the namespace has as many open replays as it may have")
 		}
 		// The transaction may run again.
-		r.ID, r.CreatedAt, r.State, r.Version = in.newID(), in.now(), model.ReplayDraft, 1
+		r.ID, r.CreatedAt, r.State, r.Version = in.NewID(), in.Now(), model.ReplayDraft, 1
 		r.Progress.StateAt = r.CreatedAt
 		if req.Start {
 			if err := r.Move(model.ReplayRunning, r.CreatedAt, "started"); err != nil {
@@ -62,7 +64,7 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 			}
 		}
 		return errors.Join(in.store.AddReplay(ctx, tx, r),
-			in.actedOnReplay(ctx, tx, r, "", act{kind: "create_replay", by: by, data: recordOfReplay(r)}))
+			in.actedOnReplay(ctx, tx, r, "", desk.Act{Kind: "create_replay", By: by, Data: recordOfReplay(r)}))
 	})
 }
 
@@ -112,15 +114,15 @@ func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *dead
 	parts, err := c.LogParts(bounded, source, s.Topic, s.Since.Time(), s.Before.Time())
 	switch {
 	case errors.Is(err, ErrNoLog):
-		return nil, invalid(notReplayed, "/source", "has a broker that keeps no messages once they are received")
+		return nil, desk.Invalid(notReplayed, "/source", "has a broker that keeps no messages once they are received")
 	case errors.Is(err, ErrForGood):
-		return nil, invalid(notReplayed, "/topic", itemMessage(err))
+		return nil, desk.Invalid(notReplayed, "/topic", desk.ItemMessage(err))
 	case err != nil && ctx.Err() == nil:
 		return nil, brokerSilent(err)
 	case err != nil:
 		return nil, err
 	case len(parts) > deadletter.MaxReplayParts:
-		return nil, invalid(notReplayed, "/topic", "has too many partitions")
+		return nil, desk.Invalid(notReplayed, "/topic", "has too many partitions")
 	}
 	return s.Freeze(parts), nil
 }
@@ -131,25 +133,25 @@ func brokerSilent(err error) error {
 
 // ActOnReplay starts, pauses, resumes or cancels a replay. A batch under way is still stored. WrongState if the state
 // does not allow the action.
-func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Replay,
+func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.RedriveAction, by desk.By) (*deadletter.Replay,
 	error) {
-	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Replay, error) {
+	return desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Replay, error) {
 		r, err := in.store.Replay(ctx, tx, id)
 		if err != nil {
 			return nil, err
 		}
-		if r == nil || !reaches(ctx, r.Namespace) {
+		if r == nil || !desk.Reaches(ctx, r.Namespace) {
 			return nil, noReplay(id)
 		}
-		if err := by.expected("the replay", r.Version); err != nil {
+		if err := by.Expected("the replay", r.Version); err != nil {
 			return nil, err
 		}
 		was := r.State
-		if err := applyToReplay(r, what, in.now()); err != nil {
+		if err := applyToReplay(r, what, in.Now()); err != nil {
 			return nil, err
 		}
 		return r, errors.Join(in.store.SaveReplay(ctx, tx, r),
-			in.actedOnReplay(ctx, tx, r, was, act{kind: string(what) + "_replay", by: by}))
+			in.actedOnReplay(ctx, tx, r, was, desk.Act{Kind: string(what) + "_replay", By: by}))
 	})
 }
 
@@ -167,13 +169,13 @@ func applyToReplay(r *deadletter.Replay, what model.RedriveAction, now task.Inst
 	case what == model.StartRedrive, what == model.ResumeRedrive:
 		return task.Errorf(task.WrongState, "the replay %s is %s: %s is for another state", r.ID, r.State, what)
 	}
-	return invalid("the replay was not changed", "/action", knownActions)
+	return desk.Invalid("the replay was not changed", "/action", desk.KnownActions)
 }
 
 // Replay returns a replay, or NotFound.
 func (in *Inbox) Replay(ctx context.Context, id task.ID) (*deadletter.Replay, error) {
 	r, err := in.store.FindReplay(ctx, id)
-	if err == nil && (r == nil || !reaches(ctx, r.Namespace)) {
+	if err == nil && (r == nil || !desk.Reaches(ctx, r.Namespace)) {
 		return nil, noReplay(id)
 	}
 	return r, err
@@ -181,23 +183,24 @@ func (in *Inbox) Replay(ctx context.Context, id task.ID) (*deadletter.Replay, er
 
 // Replays returns a page, the newest first.
 func (in *Inbox) Replays(ctx context.Context, f ReplayFilter) ([]*deadletter.Replay, error) {
-	if err := in.page(ctx, f.Limit, &f.Namespace); err != nil {
+	if err := in.Page(ctx, f.Limit, &f.Namespace); err != nil {
 		return nil, err
 	}
 	return in.store.ListReplays(ctx, f)
 }
 
-func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState, a act,
+func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState,
+	a desk.Act,
 ) error {
-	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
+	a.Namespace, a.Of, a.From, a.To = r.Namespace, r.ID.String(), string(was), string(r.State)
 	namespace, source := r.Namespace, r.Source
-	tx.Handle().AfterCommit(func() { in.opts.Observer.ReplayEntered(namespace, source, a.to) })
-	return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, deadletter.ReplayHappened(r, was, in.now())))
+	tx.Handle().AfterCommit(func() { in.Observer.ReplayEntered(namespace, source, a.To) })
+	return errors.Join(in.Act(ctx, tx, a), in.Tell(ctx, tx, deadletter.ReplayHappened(r, was, in.Now())))
 }
 
-func recordOfReplay(r *deadletter.Replay) fields {
+func recordOfReplay(r *deadletter.Replay) desk.Fields {
 	s := &r.Spec
-	return fields{"source": r.Source, "topic": s.Topic, "into": s.Into, "offsets": r.Left(), "since": s.Since.Ptr(),
+	return desk.Fields{"source": r.Source, "topic": s.Topic, "into": s.Into, "offsets": r.Left(), "since": s.Since.Ptr(),
 		"before": s.Before.Ptr(), "filtered": s.Key != nil || len(s.Headers) > 0, "rate": s.Rate, "repeat": s.Repeat,
 		"intake": s.Intake}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -22,22 +24,22 @@ const maxMessage, maxStack = 4096, 16 << 10
 const HTTP = deadletter.DriverHTTP
 
 func (in *Inbox) checkReports(source string, reports []Report) error {
-	var problems, tooLarge faults
-	problems.when(source == "", "/source", "is missing: name the program or the queue that the messages come from")
-	problems.add("/source", task.TextFault(source, maxName))
-	problems.when(len(reports) < 1 || len(reports) > maxReports, "/reports",
+	var problems, tooLarge desk.Faults
+	problems.When(source == "", "/source", "is missing: name the program or the queue that the messages come from")
+	problems.Add("/source", task.TextFault(source, desk.MaxName))
+	problems.When(len(reports) < 1 || len(reports) > maxReports, "/reports",
 		fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
 	// One problem for a list that is too long, not thousands.
 	for i, r := range reports[:min(len(reports), maxReports)] {
 		at := "/reports/" + strconv.Itoa(i)
-		problems.add(at+"/message_id", task.TextFault(r.MessageID, maxName))
-		problems.add(at+"/origin", task.TextFault(r.Origin, maxName))
-		problems.add(at+"/handler", task.TextFault(r.Handler, maxName))
-		problems.when(r.Failure.Type == "" && r.Failure.Code == "" && r.Failure.Message == "", at+"/failure",
+		problems.Add(at+"/message_id", task.TextFault(r.MessageID, desk.MaxName))
+		problems.Add(at+"/origin", task.TextFault(r.Origin, desk.MaxName))
+		problems.Add(at+"/handler", task.TextFault(r.Handler, desk.MaxName))
+		problems.When(r.Failure.Type == "" && r.Failure.Code == "" && r.Failure.Message == "", at+"/failure",
 			"is missing: give its type, code or message")
-		problems.when(r.Attempts < 0 || r.Attempts > 1_000_000, at+"/attempts", "must be 0 to 1000000")
-		problems.when(r.FailedAt < 0 || r.FailedAt > in.now().Add(maxAhead), at+"/failed_at", "must not be in the future")
-		tooLarge.add(at, in.sizeFault(r.Content.Size()))
+		problems.When(r.Attempts < 0 || r.Attempts > 1_000_000, at+"/attempts", "must be 0 to 1000000")
+		problems.When(r.FailedAt < 0 || r.FailedAt > in.Now().Add(maxAhead), at+"/failed_at", "must not be in the future")
+		tooLarge.Add(at, in.SizeFault(r.Content.Size()))
 	}
 	e := &task.Error{Code: task.Invalid, Message: "nothing was captured: the report is not valid",
 		Problems: append(problems, tooLarge...)}
@@ -54,7 +56,7 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 const maxAhead = 5 * time.Minute
 
 func bound(r failure.Report) failure.Report {
-	r.Type, r.Code = failure.Cut(r.Type, maxName), failure.Cut(r.Code, maxName)
+	r.Type, r.Code = failure.Cut(r.Type, desk.MaxName), failure.Cut(r.Code, desk.MaxName)
 	r.Message = failure.Cut(r.Message, maxMessage)
 	if !r.Class.Known() {
 		r.Class = failure.ClassOf(r)
@@ -87,7 +89,7 @@ func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 			a.Letter, deadletter.Identify("", "", a.Content)})
 		return deadletter.Identify("", string(report), a.Content)
 	}
-	return deadletter.Identify("", in.newID().String(), a.Content)
+	return deadletter.Identify("", in.NewID().String(), a.Content)
 }
 
 // prepared is an arrival with all that follows from it alone. It is made before the transaction, to keep that short,
@@ -129,6 +131,6 @@ func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
 	if err != nil || open < of.MaxOpen {
 		return err
 	}
-	return hinted(task.Exhausted, "redrive or discard letters, or raise max_open of the source",
+	return desk.Hinted(task.Exhausted, "redrive or discard letters, or raise max_open of the source",
 		"the source %s has as many open letters as it may have; nothing was captured", of.Name)
 }

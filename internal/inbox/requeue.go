@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/access"
@@ -26,7 +28,7 @@ var requeueStop = deadletter.StopRule{ReturnedShare: 1, SamePrint: deadletter.Ma
 
 // Requeue asks to send letters of a queue back: a named one, or the oldest.
 type Requeue struct {
-	By
+	desk.By
 	Letter        task.ID
 	Limit         int // of unnamed letters: 1 to deadletter.MaxWave
 	IncludeParked bool
@@ -71,7 +73,8 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 		}
 		req.IncludeParked = true
 		if !slices.Contains(inQueue, l.State) {
-			return out, hinted(task.WrongState, "only an open or a scheduled letter can be sent back", "the letter %s is %s",
+			return out, desk.Hinted(task.WrongState, "only an open or a scheduled letter can be sent back",
+				"the letter %s is %s",
 				l.ID, l.State)
 		}
 		return out, in.requeue(ctx, q, &req, lettersByState{l.State: {l.ID}}, &out)
@@ -123,7 +126,7 @@ func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeu
 	by := lettersByState{}
 	for _, id := range all[:min(len(all), req.Limit)] {
 		state := model.LetterOpen
-		if _, ok := slices.BinarySearchFunc(scheduled, id, compareIDs); ok {
+		if _, ok := slices.BinarySearchFunc(scheduled, id, desk.CompareIDs); ok {
 			state = model.LetterScheduled
 		}
 		by[state] = append(by[state], id)
@@ -150,7 +153,7 @@ func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters le
 		if _, err := in.waiting(ctx, q.Source); err != nil {
 			return err
 		}
-		return hinted(task.Conflict, "the jobs are still in "+q.Name, "no job was requeued: %s", out.Why)
+		return desk.Hinted(task.Conflict, "the jobs are still in "+q.Name, "no job was requeued: %s", out.Why)
 	}
 	return nil
 }
@@ -166,7 +169,7 @@ func requeueRefused(q *Queue, err error) error {
 	for i, p := range e.Problems {
 		why[i] = p.Message
 	}
-	return hinted(task.Conflict, "see tasker source list", "no job of %s was requeued: %s", q.Name,
+	return desk.Hinted(task.Conflict, "see tasker source list", "no job of %s was requeued: %s", q.Name,
 		strings.Join(why, "; "))
 }
 
@@ -175,7 +178,7 @@ func requeueRefused(q *Queue, err error) error {
 func (in *Inbox) sendAtOnce(ctx context.Context, req RedriveRequest, letters lettersByState, out *Requeued,
 	refused func([]task.ID, error) error,
 ) (made []task.ID, err error) {
-	req.By = By{Actor: req.Actor, Reason: req.Reason}
+	req.By = desk.By{Actor: req.Actor, Reason: req.Reason}
 	req.Operation, req.Stop, req.Start = model.OpRedrive, requeueStop, true
 	req.Selection.Kind = model.KindLetter
 	for _, state := range inQueue {
@@ -202,7 +205,7 @@ func (in *Inbox) sendAtOnce(ctx context.Context, req RedriveRequest, letters let
 
 // awaitRequeue waits for the end of a redrive, or of ctx, and adds its results. It cancels a halted redrive, which
 // nobody would resume.
-func (in *Inbox) awaitRequeue(ctx context.Context, id task.ID, by By, out *Requeued) error {
+func (in *Inbox) awaitRequeue(ctx context.Context, id task.ID, by desk.By, out *Requeued) error {
 	still := context.WithoutCancel(ctx)
 	for {
 		r, err := in.store.FindRedrive(still, id)
@@ -271,11 +274,13 @@ const (
 //
 // A letter that was sent back or discarded is opened and sent again; for a discarded one the key needs the permission
 // to restore. Parked letters are sent too, since they were named.
-func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, ids []string, by By) ([]Retry, error) {
-	if err := reach(ctx, namespace); err != nil {
+func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, ids []string, by desk.By) ([]Retry,
+	error,
+) {
+	if err := desk.Reach(ctx, namespace); err != nil {
 		return nil, err
 	}
-	by, err := signed(ctx, by)
+	by, err := desk.Signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -291,13 +296,13 @@ func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, id
 		case err == nil:
 			letters[i] = l.ID
 		case code == task.NotFound, code == task.Conflict:
-			out[i] = Retry{State: RetryFailed, Why: itemMessage(err)}
+			out[i] = Retry{State: RetryFailed, Why: desk.ItemMessage(err)}
 		default:
 			return nil, err
 		}
 	}
 	found := slices.DeleteFunc(slices.Clone(letters), task.ID.IsZero)
-	results, err := in.retryLetters(ctx, namespace, sortIDs(found), by)
+	results, err := in.retryLetters(ctx, namespace, desk.SortIDs(found), by)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +314,9 @@ func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, id
 	return out, nil
 }
 
-func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.ID, by By) (map[task.ID]Retry, error) {
+func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.ID, by desk.By) (map[task.ID]Retry,
+	error,
+) {
 	results := map[task.ID]Retry{}
 	letters, err := in.reopen(ctx, ids, by, results)
 	if err != nil {
@@ -317,7 +324,7 @@ func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.
 	}
 	made, err := in.sendAtOnce(ctx, RedriveRequest{By: by, IncludeParked: true, EachItem: true,
 		Selection: deadletter.Selection{Namespace: namespace}}, letters, &Requeued{}, func(ids []task.ID, err error) error {
-		why := itemMessage(err)
+		why := desk.ItemMessage(err)
 		switch refused := (*task.Error)(nil); task.CodeOf(err) {
 		case task.Conflict:
 			why = "another request is sending it back"
@@ -363,11 +370,13 @@ func retryOf(i deadletter.Item) Retry {
 	return Retry{State: RetryFailed, Why: i.Message}
 }
 
-func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[task.ID]Retry) (lettersByState, error) {
+func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by desk.By, results map[task.ID]Retry) (lettersByState,
+	error,
+) {
 	key := access.From(ctx) // nil: a server without keys
 	may := key == nil || key.Can(access.DeadLettersDiscard)
 	var open lettersByState
-	err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err := in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		open = lettersByState{}
 		clear(results)
 		// Whole: whether a cut letter may be sent depends on its edit.
@@ -376,10 +385,10 @@ func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[t
 			if ended && was == model.LetterDiscarded && !may {
 				why = "it is discarded, and to restore it needs the permission " + string(access.DeadLettersDiscard)
 			} else if ended {
-				if err := l.Restore(in.now()); err != nil {
-					why = itemMessage(err)
-				} else if err := in.act(ctx, tx, act{kind: "restore_letter", by: by, namespace: l.Namespace,
-					of: l.ID.String(), from: string(was), to: string(l.State)}); err != nil {
+				if err := l.Restore(in.Now()); err != nil {
+					why = desk.ItemMessage(err)
+				} else if err := in.Act(ctx, tx, desk.Act{Kind: "restore_letter", By: by, Namespace: l.Namespace,
+					Of: l.ID.String(), From: string(was), To: string(l.State)}); err != nil {
 					return err
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
@@ -32,8 +34,8 @@ type RuleStory struct {
 
 // SaveRule adds a rule, or a new version of one. It applies to new failures, on other nodes within a second, and moves
 // nothing between groups. Exhausted: the namespace has too many rules.
-func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*deadletter.Rule, error) {
-	if err := reach(ctx, r.Namespace); err != nil {
+func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by desk.By) (*deadletter.Rule, error) {
+	if err := desk.Reach(ctx, r.Namespace); err != nil {
 		return nil, err
 	}
 	next := *r
@@ -41,21 +43,21 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 	if _, err := in.checkRule(&next); err != nil {
 		return nil, err
 	}
-	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Rule, error) {
+	return desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Rule, error) {
 		latest, err := in.store.LatestRule(ctx, tx, r.Namespace, r.Name)
 		if err != nil {
 			return nil, err
 		}
 		// Rules and splits share one space of names, since names are part of the IDs of groups.
 		if latest != nil && latest.Within != 0 {
-			return nil, hinted(task.Conflict, "choose another name", "the name %q is that of a split of group %s", r.Name,
+			return nil, desk.Hinted(task.Conflict, "choose another name", "the name %q is that of a split of group %s", r.Name,
 				latest.Within)
 		}
 		version := int64(0) // a removed rule counts as none: an expected version is a conflict
 		if latest != nil && !latest.Removed {
 			version = latest.Version
 		}
-		if err := by.expected("the rule", version); err != nil {
+		if err := by.Expected("the rule", version); err != nil {
 			return nil, err
 		}
 		next.Follow(latest)
@@ -95,24 +97,24 @@ func roomForRule(rules []*deadletter.Rule, next *deadletter.Rule) error {
 	}
 	switch {
 	case n > deadletter.MaxRules:
-		return hinted(task.Exhausted, "remove a rule, or join several in one condition",
+		return desk.Hinted(task.Exhausted, "remove a rule, or join several in one condition",
 			"the namespace has %d rules, as many as it may have", deadletter.MaxRules)
 	case cost > maxRuleCost:
-		return hinted(task.Exhausted, "use contains, startsWith and endsWith where they suffice",
+		return desk.Hinted(task.Exhausted, "use contains, startsWith and endsWith where they suffice",
 			"the regular expressions of the namespace's rules would have the size %d; the limit is %d", cost, maxRuleCost)
 	}
 	return nil
 }
 
-func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by By) error {
-	r.SavedAt, r.Actor, r.Key, r.Reason = in.now(), by.Actor, by.key, by.Reason
+func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by desk.By) error {
+	r.SavedAt, r.Actor, r.Key, r.Reason = in.Now(), by.Actor, by.Key, by.Reason
 	kind, namespace := "save_rule", r.Namespace
 	if r.Removed {
 		kind = "remove_rule"
 	}
 	tx.Handle().AfterCommit(func() { in.opts.Ruler.forget(namespace) })
-	return errors.Join(in.store.AddRule(ctx, tx, r), in.act(ctx, tx, act{kind: kind, by: by, namespace: namespace,
-		of: r.Name, data: struct {
+	return errors.Join(in.store.AddRule(ctx, tx, r), in.Act(ctx, tx, desk.Act{Kind: kind, By: by, Namespace: namespace,
+		Of: r.Name, Data: struct {
 			Version int64    `json:"version"`
 			When    string   `json:"when,omitempty"`
 			Keys    []string `json:"group_by,omitempty"`
@@ -120,9 +122,9 @@ func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, 
 }
 
 // RemoveRule ends a rule. Its groups and versions stay. WrongState: the rule is a split, see UnsplitGroup.
-func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) error {
-	_, err := acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Rule, error) {
-		if !nameable(ctx, namespace, name) {
+func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by desk.By) error {
+	_, err := desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Rule, error) {
+		if !desk.Nameable(ctx, namespace, name) {
 			return nil, noRule(name)
 		}
 		r, err := in.store.LatestRule(ctx, tx, namespace, name)
@@ -132,11 +134,11 @@ func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) 
 		if r == nil || r.Removed {
 			return nil, noRule(name)
 		}
-		if err := by.expected("the rule", r.Version); err != nil {
+		if err := by.Expected("the rule", r.Version); err != nil {
 			return nil, err
 		}
 		if r.Within != 0 {
-			return nil, hinted(task.WrongState, "undo the split: tasker group unsplit", "the rule %q splits group %s", name,
+			return nil, desk.Hinted(task.WrongState, "undo the split: tasker group unsplit", "the rule %q splits group %s", name,
 				r.Within)
 		}
 		return r, in.endRule(ctx, tx, r, by)
@@ -145,7 +147,7 @@ func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) 
 }
 
 // endRule adds a last version that is marked as removed: groups name rules, so rules are never deleted.
-func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by By) error {
+func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by desk.By) error {
 	end := *r
 	end.Version, end.Removed = r.Version+1, true
 	return in.addRule(ctx, tx, &end, by)
@@ -156,7 +158,7 @@ func noRule(name string) error { return task.Errorf(task.NotFound, "there is no 
 // Rules returns the rules in force of a namespace, or of all that the request reaches (""), in the order in which they
 // are tried.
 func (in *Inbox) Rules(ctx context.Context, namespace string) ([]RuleStatus, error) {
-	namespace, err := narrow(ctx, namespace)
+	namespace, err := desk.Narrow(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +172,7 @@ func (in *Inbox) Rules(ctx context.Context, namespace string) ([]RuleStatus, err
 
 // Rule returns a rule with its versions, even a removed one; or NotFound.
 func (in *Inbox) Rule(ctx context.Context, namespace, name string) (*RuleStory, error) {
-	if !nameable(ctx, namespace, name) {
+	if !desk.Nameable(ctx, namespace, name) {
 		return nil, noRule(name)
 	}
 	versions, err := in.store.RuleVersions(ctx, namespace, name, 0, shownVersions)

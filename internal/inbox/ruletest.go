@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
@@ -38,12 +40,12 @@ type RuleItem struct {
 // TestRule tries a rule as if it were saved, and stores nothing. Invalid as for SaveRule; NotFound for a group of
 // another namespace.
 func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
-	if err := reach(ctx, t.Rule.Namespace); err != nil {
+	if err := desk.Reach(ctx, t.Rule.Namespace); err != nil {
 		return nil, err
 	}
 	rule := *t.Rule
 	if rule.Within = 0; (t.Facts == nil) == (t.Group == 0) {
-		return nil, invalid("the rule was not tried", "", "give one of failure and group_id")
+		return nil, desk.Invalid("the rule was not tried", "", "give one of failure and group_id")
 	}
 	program, err := in.checkRule(&rule)
 	if err != nil {

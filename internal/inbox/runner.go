@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -18,7 +20,7 @@ const redrivePage = 25
 //
 // It keeps no state between calls: the rows have it.
 func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
-	defer func() { in.observeFailure(observedSend, err) }()
+	defer func() { in.ObserveFailure(desk.ObservedSend, err) }()
 	errs := []error{in.watchCases(ctx)}
 	var t turn
 	for last := (task.ID{}); ctx.Err() == nil; {
@@ -33,11 +35,11 @@ func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 		}
 		for _, r := range page {
 			last = r.ID
-			run := &runner{in: in, turn: t, redrive: r, until: in.now().Add(turnTime)}
+			run := &runner{in: in, turn: t, redrive: r, until: in.Now().Add(desk.TurnTime)}
 			again, err := run.run(ctx)
 			n += run.decided
 			more = more || again
-			if errors.Is(err, errTurnLost) {
+			if errors.Is(err, desk.ErrTurnLost) {
 				return n, false, errors.Join(errs...)
 			}
 			if err != nil {
@@ -84,7 +86,7 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 			}
 			continue
 		}
-		step := r.redrive.Next(r.in.now(), outcome)
+		step := r.redrive.Next(r.in.Now(), outcome)
 		if r.redrive.State == model.RedriveObserving && step.Act != deadletter.ActWait && watched != r.redrive.Wave {
 			watched = r.redrive.Wave // the observation ends with the latest results
 			if changed, err := r.watchWave(ctx); err != nil {
@@ -105,7 +107,7 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 		default:
 			return false, nil
 		}
-		if r.in.now() >= r.until {
+		if r.in.Now() >= r.until {
 			return true, nil
 		}
 	}
@@ -121,7 +123,7 @@ func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 			return err
 		}
 	}
-	return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return r.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		now, err := r.reload(ctx, tx)
 		if err != nil || !r.redrive.State.Active() {
 			return err
@@ -133,12 +135,12 @@ func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 		if err := r.in.store.SaveRedrive(ctx, tx, r.redrive); err != nil {
 			return err
 		}
-		a := act{kind: "end_redrive", by: By{Actor: engine.System, Reason: step.Reason}}
+		a := desk.Act{Kind: "end_redrive", By: desk.By{Actor: engine.System, Reason: step.Reason}}
 		switch step.Act {
 		case deadletter.ActWave:
 			return r.in.tellRedrive(ctx, tx, r.redrive, was, nil)
 		case deadletter.ActHalt:
-			a.kind = "halt_redrive"
+			a.Kind = "halt_redrive"
 		}
 		return r.in.actedOnRedrive(ctx, tx, r.redrive, was, counts, a)
 	})
@@ -154,7 +156,7 @@ func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error)
 	if err == nil {
 		r.redrive = now
 	}
-	return r.in.now(), err
+	return r.in.Now(), err
 }
 
 // record stores outcomes, items decided without a send, and last as the number up to which all are decided. Without
@@ -204,7 +206,7 @@ func (r *runner) update(ctx context.Context, rows func(context.Context, engine.T
 	count func(context.Context, engine.Tx, task.Instant) (int, error),
 ) error {
 	n := 0
-	err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err := r.in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		if err := rows(ctx, tx); err != nil {
 			return err
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/kit/sensitive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -58,11 +60,12 @@ func ruleOf(s *deadletter.Source) sensitive.Rule {
 // refuseUnmasking refuses a change that would show sensitive values, in letters or in tasks of an intake, to a key that
 // may not see them.
 func refuseUnmasking(ctx context.Context, known, next *deadletter.Source) error {
-	if !masked(ctx) {
+	if !desk.Masked(ctx) {
 		return nil
 	}
 	if !ruleOf(next).Covers(ruleOf(known)) {
-		return forbidden("the source was not saved: fewer values would be masked", "to remove sensitive fields from a source")
+		return desk.Forbidden("the source was not saved: fewer values would be masked",
+			"to remove sensitive fields from a source")
 	}
 	if known != nil && slices.Equal(known.Intake.Values(), next.Intake.Values()) {
 		return nil
@@ -75,7 +78,7 @@ func refuseUnmasking(ctx context.Context, known, next *deadletter.Source) error 
 func refuseReading(ctx context.Context, s *deadletter.Source, intake *deadletter.Intake,
 	headers []deadletter.Header,
 ) error {
-	if !masked(ctx) {
+	if !desk.Masked(ctx) {
 		return nil
 	}
 	hidden := func(name string) bool {
@@ -90,7 +93,7 @@ func refuseReading(ctx context.Context, s *deadletter.Source, intake *deadletter
 		reads = reads || hidden(h.Name)
 	}
 	if reads {
-		return forbidden("it reads what the key may not see", "to read sensitive values")
+		return desk.Forbidden("it reads what the key may not see", "to read sensitive values")
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
@@ -25,11 +27,11 @@ func withDefaults(s *deadletter.Source) *deadletter.Source {
 // SaveSource adds or replaces a source without a look at its broker. This node applies it immediately, others within a
 // second. Without a version the last writer wins. Invalid also for an unknown driver; Forbidden for a key that may not
 // see sensitive values, if fewer would be masked.
-func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*deadletter.Source, error) {
-	if err := reach(ctx, s.Namespace); err != nil {
+func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by desk.By) (*deadletter.Source, error) {
+	if err := desk.Reach(ctx, s.Namespace); err != nil {
 		return nil, err
 	}
-	by, err := signed(ctx, by)
+	by, err := desk.Signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +43,7 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 
 // saveSource saves a checked source. before runs in the same transaction, maybe again, with the known source or nil,
 // and may change next.
-func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
+func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by desk.By,
 	before func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error,
 ) (*deadletter.Source, error) {
 	next := withDefaults(s)
@@ -49,7 +51,7 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 		return nil, &task.Error{Code: task.Invalid, Message: "the source was not saved", Problems: problems}
 	}
 	defer in.wakeReaders()
-	return versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Source, error) {
+	return desk.Versioned(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Source, error) {
 		known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
 		if err != nil {
 			return nil, err
@@ -58,7 +60,7 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 		if known != nil {
 			kind, version = "change_source", known.Version
 		}
-		if err := by.expected("the source", version); err != nil {
+		if err := by.Expected("the source", version); err != nil {
 			return nil, err
 		}
 		next.Version = version + 1
@@ -70,34 +72,34 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 				return nil, err
 			}
 		}
-		return next, errors.Join(in.store.SaveSource(ctx, tx, next), in.act(ctx, tx, act{kind: kind, by: by,
-			namespace: s.Namespace, of: s.Name, before: recordOfSource(known), after: recordOfSource(next)}))
+		return next, errors.Join(in.store.SaveSource(ctx, tx, next), in.Act(ctx, tx, desk.Act{Kind: kind, By: by,
+			Namespace: s.Namespace, Of: s.Name, Before: recordOfSource(known), After: recordOfSource(next)}))
 	})
 }
 
-func (in *Inbox) brokerFaults(s *deadletter.Source) (f faults) {
+func (in *Inbox) brokerFaults(s *deadletter.Source) (f desk.Faults) {
 	if s.Driver == deadletter.DriverHTTP {
 		const unused = "does not go with the driver http, whose letters programs report"
-		f.when(s.Format != "", "/format", unused)
-		f.when(s.Queue != "", "/queue", unused)
-		f.when(s.URL != "", "/url", unused)
+		f.When(s.Format != "", "/format", unused)
+		f.When(s.Queue != "", "/queue", unused)
+		f.When(s.URL != "", "/url", unused)
 		return f
 	}
 	const unknown = "is not known to this server: it must be one of "
-	f.when(in.opts.Carriers[s.Driver] == nil, "/driver",
+	f.When(in.opts.Carriers[s.Driver] == nil, "/driver",
 		unknown+strings.Join(slices.Sorted(maps.Keys(in.opts.Carriers)), ", "))
-	f.when(s.Format != "" && !slices.Contains(in.opts.Formats, s.Format), "/format",
+	f.When(s.Format != "" && !slices.Contains(in.opts.Formats, s.Format), "/format",
 		unknown+strings.Join(in.opts.Formats, ", "))
 	return f
 }
 
-func (in *Inbox) intakeFaults(s *deadletter.Source) (f faults) {
+func (in *Inbox) intakeFaults(s *deadletter.Source) (f desk.Faults) {
 	if s.Intake == nil {
 		return nil
 	}
 	http := s.Driver == deadletter.DriverHTTP
-	f.when(http, "/intake", "does not go with the driver http: programs submit tasks instead")
-	f.when(!http && s.Queue == "", "/queue", "is missing: there is nothing to take in")
+	f.When(http, "/intake", "does not go with the driver http: programs submit tasks instead")
+	f.When(!http && s.Queue == "", "/queue", "is missing: there is nothing to take in")
 	constant := s.Intake.Priority
 	if v, _ := deadletter.ParseValue(constant); v.From != deadletter.FromText {
 		constant = ""
@@ -105,26 +107,26 @@ func (in *Inbox) intakeFaults(s *deadletter.Source) (f faults) {
 	levels := map[string]int{}
 	for _, p := range []struct{ at, text string }{{"/intake/priority", constant},
 		{"/intake/min_priority", s.Intake.MinPriority}, {"/intake/max_priority", s.Intake.MaxPriority}} {
-		level, ok := in.tasks.Level(p.text)
-		if f.when(!ok, p.at, fmt.Sprintf("%q is not a priority: use a name of the configuration, or a level from 0 to %d",
+		level, ok := in.Tasks.Level(p.text)
+		if f.When(!ok, p.at, fmt.Sprintf("%q is not a priority: use a name of the configuration, or a level from 0 to %d",
 			p.text, task.MaxPriority)); ok && p.text != "" {
 			levels[p.at] = level
 		}
 	}
 	least, bounded := levels["/intake/min_priority"]
 	most, ok := levels["/intake/max_priority"]
-	f.when(ok && bounded && most < least, "/intake/max_priority", "is below min_priority")
+	f.When(ok && bounded && most < least, "/intake/max_priority", "is below min_priority")
 	return f
 }
 
 // DropSource removes a source. Its letters stay and can be discarded, but not sent back. Its reader stops within a
 // second, on this node immediately; messages until then are refused, and stay on the broker.
-func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) error {
+func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by desk.By) error {
 	_, err := in.withSource(ctx, namespace, name, by, "remove_source",
 		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
 			// Its letters stay, and no other row marks their sensitive parts.
 			if len(s.Sensitive)+len(s.SensitiveHeaders) > 0 {
-				return hinted(task.Conflict,
+				return desk.Hinted(task.Conflict,
 					"save it without sensitive fields first, with the permission sensitive; or pause it",
 					"the source has sensitive fields: its letters would no longer be masked")
 			}
@@ -134,7 +136,7 @@ func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) 
 }
 
 // PauseSource stops reading a source, or resumes it. Letters are still sent back.
-func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused bool, by By) (*deadletter.Source,
+func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused bool, by desk.By) (*deadletter.Source,
 	error,
 ) {
 	kind := "resume_source"
@@ -151,9 +153,9 @@ func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused
 
 // pauseFor pauses a source for the system.
 func (in *Inbox) pauseFor(ctx context.Context, of deadletter.SourceKey, why string) error {
-	by := By{Actor: engine.System, Reason: why}
+	by := desk.By{Actor: engine.System, Reason: why}
 	defer in.wakeReaders()
-	_, err := versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Source, error) {
+	_, err := desk.Versioned(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Source, error) {
 		s, err := in.store.Source(ctx, tx, of.Namespace, of.Name)
 		if err != nil || s == nil || s.Paused {
 			return nil, err
@@ -161,18 +163,18 @@ func (in *Inbox) pauseFor(ctx context.Context, of deadletter.SourceKey, why stri
 		before := sourceState(s)
 		s.Paused = true
 		s.Version++
-		return s, errors.Join(in.store.SaveSource(ctx, tx, s), in.act(ctx, tx, act{kind: "pause_source", by: by,
-			namespace: of.Namespace, of: of.Name, from: before, to: sourceState(s)}))
+		return s, errors.Join(in.store.SaveSource(ctx, tx, s), in.Act(ctx, tx, desk.Act{Kind: "pause_source", By: by,
+			Namespace: of.Namespace, Of: of.Name, From: before, To: sourceState(s)}))
 	})
 	return err
 }
 
-func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, kind string,
+func (in *Inbox) withSource(ctx context.Context, namespace, name string, by desk.By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Source) error,
 ) (*deadletter.Source, error) {
 	defer in.wakeReaders()
-	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Source, error) {
-		if !nameable(ctx, namespace, name) {
+	return desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Source, error) {
+		if !desk.Nameable(ctx, namespace, name) {
 			return nil, noSource(name)
 		}
 		s, err := in.store.Source(ctx, tx, namespace, name)
@@ -182,22 +184,22 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 		if s == nil {
 			return nil, noSource(name)
 		}
-		if err := by.expected("the source", s.Version); err != nil {
+		if err := by.Expected("the source", s.Version); err != nil {
 			return nil, err
 		}
-		a := act{kind: kind, by: by, namespace: namespace, of: name, from: sourceState(s), before: recordOfSource(s)}
+		a := desk.Act{Kind: kind, By: by, Namespace: namespace, Of: name, From: sourceState(s), Before: recordOfSource(s)}
 		if err := fn(ctx, tx, s); err != nil {
 			return nil, err
 		}
 		if kind != "remove_source" {
-			a.to, a.after = sourceState(s), recordOfSource(s)
+			a.To, a.After = sourceState(s), recordOfSource(s)
 		}
-		return s, in.act(ctx, tx, a)
+		return s, in.Act(ctx, tx, a)
 	})
 }
 
 func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
-	if !nameable(ctx, namespace, name) {
+	if !desk.Nameable(ctx, namespace, name) {
 		return nil, noSource(name)
 	}
 	s, err := in.store.FindSource(ctx, namespace, name)
@@ -213,7 +215,7 @@ func recordOfSource(s *deadletter.Source) any {
 	if s == nil {
 		return nil
 	}
-	r := fields{"driver": s.Driver, "queue": s.Queue, "format": s.Format, "targets": posturl.RedactAll(s.Targets),
+	r := desk.Fields{"driver": s.Driver, "queue": s.Queue, "format": s.Format, "targets": posturl.RedactAll(s.Targets),
 		"max_replays": new(s.MaxReplays), "max_open": s.MaxOpen, "paused": s.Paused, "intake": s.Intake,
 		"sensitive": s.Sensitive, "sensitive_headers": s.SensitiveHeaders}
 	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
@@ -243,9 +245,9 @@ func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Sour
 	if err := in.store.SaveSource(ctx, tx, added); err != nil {
 		return err
 	}
-	by := By{Actor: engine.System, Reason: "a program reports its first failure under this name"}
-	return in.act(ctx, tx, act{kind: "add_source", by: by, namespace: s.Namespace, of: s.Name,
-		after: recordOfSource(added)})
+	by := desk.By{Actor: engine.System, Reason: "a program reports its first failure under this name"}
+	return in.Act(ctx, tx, desk.Act{Kind: "add_source", By: by, Namespace: s.Namespace, Of: s.Name,
+		After: recordOfSource(added)})
 }
 
 // maxSources bounds the sources of a namespace: programs that report failures add sources.
@@ -256,17 +258,17 @@ func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
 	if err != nil || len(all) < maxSources {
 		return err
 	}
-	return hinted(task.Exhausted, "report under the name of a source that exists: see tasker source list",
+	return desk.Hinted(task.Exhausted, "report under the name of a source that exists: see tasker source list",
 		"the namespace has as many sources as it may have")
 }
 
 func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task.Instant, why string) error {
 	why = failure.Cut(why, deadletter.MaxCause)
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		changed, err := in.store.MarkSource(ctx, tx, s.Namespace, s.Name, lost, why)
 		if err != nil || !changed {
 			return err
 		}
-		return in.tell(ctx, tx, deadletter.SourceHappened(s, why, in.now()))
+		return in.Tell(ctx, tx, deadletter.SourceHappened(s, why, in.Now()))
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -15,7 +17,7 @@ import (
 
 // SplitRequest takes failures that meet a condition out of a group, into one group for each combination of key values.
 type SplitRequest struct {
-	By
+	desk.By
 	Name  string // of the rule; "" makes one
 	When  string // "" selects all
 	Keys  []string
@@ -27,31 +29,33 @@ type SplitRequest struct {
 // splits the group in the same way, so that a retry makes no second split.
 func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req SplitRequest) (*deadletter.Rule, error) {
 	if req.When == "" && len(req.Keys) == 0 {
-		return nil, invalid("the group was not split", "/when", "give a condition, keys or both")
+		return nil, desk.Invalid("the group was not split", "/when", "give a condition, keys or both")
 	}
-	return acting(ctx, in, req.By, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Rule, error) {
+	return desk.Acting(ctx, in.Desk, req.By, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Rule,
+		error,
+	) {
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
 			return nil, err
 		}
 		if g.MergedInto != 0 {
-			return nil, hinted(task.WrongState, "undo the merge first", "the group %s is merged into %s", id, g.MergedInto)
+			return nil, desk.Hinted(task.WrongState, "undo the merge first", "the group %s is merged into %s", id, g.MergedInto)
 		}
 		rule, err := in.addSplit(ctx, tx, g, &req, by)
 		if err != nil {
 			return nil, err
 		}
-		return rule, errors.Join(in.move(ctx, tx, rule, false), in.saveGroup(ctx, tx, g, act{kind: "split_group", by: by,
-			data: rule.Name}, "split by the rule "+rule.Name+": "+rule.When))
+		return rule, errors.Join(in.move(ctx, tx, rule, false), in.saveGroup(ctx, tx, g, desk.Act{Kind: "split_group", By: by,
+			Data: rule.Name}, "split by the rule "+rule.Name+": "+rule.When))
 	})
 }
 
 func (in *Inbox) move(ctx context.Context, tx engine.Tx, r *deadletter.Rule, undo bool) error {
-	return in.store.AddMove(ctx, tx, &Move{ID: in.newID(), Namespace: r.Namespace, Group: r.Within, Rule: r.Name,
-		Since: r.Since, Undo: undo, Begun: in.now()})
+	return in.store.AddMove(ctx, tx, &Move{ID: in.NewID(), Namespace: r.Namespace, Group: r.Within, Rule: r.Name,
+		Since: r.Since, Undo: undo, Begun: in.Now()})
 }
 
-func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group, req *SplitRequest, by By,
+func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group, req *SplitRequest, by desk.By,
 ) (*deadletter.Rule, error) {
 	r := &deadletter.Rule{Namespace: g.Namespace, Name: req.Name, When: req.When, Keys: req.Keys, Title: req.Title,
 		Within: g.ID}
@@ -69,7 +73,7 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 		return nil, err
 	}
 	if latest != nil && !latest.Removed {
-		return nil, hinted(task.Conflict, "choose another name", "there is a rule %q", r.Name)
+		return nil, desk.Hinted(task.Conflict, "choose another name", "there is a rule %q", r.Name)
 	}
 	rules, err := in.store.RulesInForce(ctx, tx, r.Namespace)
 	if err != nil {
@@ -77,7 +81,7 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 	}
 	for _, known := range rules {
 		if known.Within == r.Within && known.When == r.When && slices.Equal(known.Keys, r.Keys) {
-			return nil, hinted(task.Conflict, "see tasker rule show "+known.Name,
+			return nil, desk.Hinted(task.Conflict, "see tasker rule show "+known.Name,
 				"the rule %q splits the group %s in the same way", known.Name, known.Within)
 		}
 	}
@@ -104,7 +108,7 @@ func (in *Inbox) notSplitAgain(ctx context.Context, tx engine.Tx, outer *deadlet
 			return err
 		}
 		if g != nil && g.Print.Rule == outer.Name && g.Print.RuleVersion == outer.Since {
-			return hinted(task.WrongState, "undo that split first: tasker group unsplit, with one of its groups",
+			return desk.Hinted(task.WrongState, "undo that split first: tasker group unsplit, with one of its groups",
 				"the rule %q splits the group %s, which this split made", r.Name, g.ID)
 		}
 	}
@@ -113,8 +117,8 @@ func (in *Inbox) notSplitAgain(ctx context.Context, tx engine.Tx, outer *deadlet
 
 // UnsplitGroup undoes the split that made a group: all groups of that split return their members. It returns the group
 // that was split. WrongState: no split in force made the group, or a group of the split is split itself.
-func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
-	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
+func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by desk.By) (*deadletter.Group, error) {
+	return desk.Acting(ctx, in.Desk, by, func(ctx context.Context, tx engine.Tx, by desk.By) (*deadletter.Group, error) {
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
 			return nil, err
@@ -137,7 +141,7 @@ func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By)
 			return nil, err
 		}
 		return whole, errors.Join(in.endRule(ctx, tx, rule, by), in.move(ctx, tx, rule, true), in.saveGroup(ctx, tx, whole,
-			act{kind: "unsplit_group", by: by, data: rule.Name}, "the split by the rule "+rule.Name+" was undone"))
+			desk.Act{Kind: "unsplit_group", By: by, Data: rule.Name}, "the split by the rule "+rule.Name+" was undone"))
 	})
 }
 
@@ -150,7 +154,7 @@ const (
 // AdvanceMoves moves the next members of the oldest due split, or reversal, in one process at a time. It returns the
 // number of members that it read, and whether there are more. A *due.Error names a failed one.
 func (in *Inbox) AdvanceMoves(ctx context.Context) (n int, more bool, err error) {
-	now := in.now()
+	now := in.Now()
 	moves, err := in.dueMoves.Read(now, 1, func(limit int) ([]*Move, error) { return in.store.Moves(ctx, limit) })
 	if err != nil || len(moves) == 0 || now < moves[0].Begun.Add(moveDelay) {
 		return 0, false, err

@@ -3,6 +3,8 @@ package inbox
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -27,11 +29,11 @@ func (c *changedLetters) save(ctx context.Context, tx engine.Tx, in *Inbox) erro
 }
 
 func (c *changedLetters) events(now task.Instant) []deadletter.Event {
-	news := letterNews{}
+	news := desk.LetterNews{}
 	for _, l := range c.list {
-		news.discarded(l)
+		news.Discarded(l)
 	}
-	return news.events(now)
+	return news.Events(now)
 }
 
 // changeStates changes letters, which read locks, and stores changed states with the counts of their groups.
@@ -40,7 +42,7 @@ func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
 	change func(*deadletter.Letter) error,
 ) (changedLetters, error) {
 	var changed changedLetters
-	letters, err := read(ctx, tx, sortIDs(ids))
+	letters, err := read(ctx, tx, desk.SortIDs(ids))
 	if err != nil {
 		return changed, err
 	}

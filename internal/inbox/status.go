@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/intake"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -53,7 +55,7 @@ const shownOpen, roomOpen = 10_000, 100_000
 
 // Sources returns the sources of a namespace, or of all that the request reaches (""), with their states.
 func (in *Inbox) Sources(ctx context.Context, namespace string) ([]*SourceStatus, error) {
-	namespace, err := narrow(ctx, namespace)
+	namespace, err := desk.Narrow(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +116,7 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatu
 	if st.Open, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, bound+1); err != nil {
 		return st, err
 	}
-	st.Open, st.OpenCapped = atMost(st.Open, bound)
+	st.Open, st.OpenCapped = desk.AtMost(st.Open, bound)
 	if st.Oversized, err = in.oversized(ctx, s); err != nil {
 		return st, err
 	}
@@ -128,7 +130,7 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatu
 	case s.MaxOpen > 0 && st.Open >= s.MaxOpen:
 		st.State, st.Error = "waiting", fmt.Sprintf("it has %d open letters, as many as it may have", st.Open)
 	case st.Oversized.Messages >= MaxOversized:
-		st.State, st.Error = "waiting", tooManyLarge(in.opts.LetterBytes)
+		st.State, st.Error = "waiting", tooManyLarge(in.LetterBytes)
 	}
 	return st, nil
 }

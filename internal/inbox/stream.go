@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
@@ -98,7 +100,7 @@ func untried(outcomes []outcome) (left []deadletter.Item) {
 // stuck halts a redrive that could begin no message: its destinations take nothing.
 func (s *stream) stuck(ctx context.Context, why error) error {
 	return s.apply(ctx, deadletter.Step{Act: deadletter.ActHalt,
-		Reason: "not one of a batch of items could be sent: " + itemMessage(why)})
+		Reason: "not one of a batch of items could be sent: " + desk.ItemMessage(why)})
 }
 
 func allSent(outcomes []outcome, decided []deadletter.Item) bool {
@@ -108,7 +110,7 @@ func allSent(outcomes []outcome, decided []deadletter.Item) bool {
 }
 
 func (s *stream) goesOn(ctx context.Context) (bool, error) {
-	if ctx.Err() != nil || s.in.now() >= s.until {
+	if ctx.Err() != nil || s.in.Now() >= s.until {
 		return false, nil
 	}
 	var outcome deadletter.Outcome
@@ -116,7 +118,7 @@ func (s *stream) goesOn(ctx context.Context) (bool, error) {
 	if troubled { // otherwise no stop rule applies, and a large wave need not be counted
 		outcome, err = s.in.store.WaveOutcome(ctx, s.redrive.ID, s.redrive.Wave)
 	}
-	return err == nil && s.redrive.Next(s.in.now(), outcome).Act == deadletter.ActSend, err
+	return err == nil && s.redrive.Next(s.in.Now(), outcome).Act == deadletter.ActSend, err
 }
 
 func (s *stream) recordBehind(ctx context.Context, outcomes []outcome) {

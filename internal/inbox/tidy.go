@@ -49,8 +49,8 @@ func (in *Inbox) purging(step func(ctx context.Context, tx engine.Tx, until task
 	age time.Duration,
 ) func(context.Context) (n int, more bool, err error) {
 	return func(ctx context.Context) (n int, more bool, err error) {
-		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-			n, err = step(ctx, tx, in.now().Add(-age), tidyBatch)
+		err = in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			n, err = step(ctx, tx, in.Now().Add(-age), tidyBatch)
 			return err
 		})
 		return n, n == tidyBatch, err
@@ -68,7 +68,7 @@ func (in *Inbox) regroupCases(ctx context.Context, tx engine.Tx, now task.Instan
 // tidyRedrives deletes items of old redrives, and each redrive after its last item. A redrive of a million items takes
 // many calls. One that fails is skipped until the next round.
 func (in *Inbox) tidyRedrives(ctx context.Context) (n int, more bool, err error) {
-	redrives, err := in.store.EndedRedrives(ctx, in.tidied, in.now().Add(-deadletter.RedriveRetention), tidyRedrive)
+	redrives, err := in.store.EndedRedrives(ctx, in.tidied, in.Now().Add(-deadletter.RedriveRetention), tidyRedrive)
 	if err != nil {
 		return 0, false, err
 	}
@@ -78,7 +78,7 @@ func (in *Inbox) tidyRedrives(ctx context.Context) (n int, more bool, err error)
 			return n, true, errors.Join(errs...)
 		}
 		gone, deleted := false, 0
-		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			deleted, gone, err = in.store.PurgeRedrive(ctx, tx, r.ID, tidyBatch-n)
 			return err
 		}); err != nil {
@@ -97,7 +97,7 @@ func (in *Inbox) tidyRedrives(ctx context.Context) (n int, more bool, err error)
 // tidyGroups deletes empty groups without recent failures. One look marks them, and one a day later deletes those still
 // empty: a transaction that counts a failure sees the mark, and keeps the group.
 func (in *Inbox) tidyGroups(ctx context.Context) (n int, more bool, err error) {
-	now := in.now()
+	now := in.Now()
 	ids, err := in.store.EmptyGroups(ctx, now, now.Add(-deadletter.GroupRetention), in.emptied, tidyBatch)
 	if err != nil {
 		return 0, false, err
@@ -116,7 +116,7 @@ func (in *Inbox) tidyGroups(ctx context.Context) (n int, more bool, err error) {
 	if len(ids) == 0 {
 		return 0, more, nil
 	}
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		n, err = in.store.PurgeGroups(ctx, tx, ids, now, now.Add(groupNotice))
 		return err
 	})

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -36,7 +38,7 @@ func (c *TopicCount) Letters() int {
 
 // Topics counts the letters of a namespace by origin, for the first 500 by name.
 func (in *Inbox) Topics(ctx context.Context, namespace string) ([]TopicCount, error) {
-	if err := reach(ctx, namespace); err != nil {
+	if err := desk.Reach(ctx, namespace); err != nil {
 		return nil, err
 	}
 	return in.origins(ctx, namespace, false)
@@ -87,10 +89,10 @@ const topTopics = 10
 
 // TopicStats summarises the letters of a namespace. It reads a bounded number of letters for each origin.
 func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats, error) {
-	if err := reach(ctx, namespace); err != nil {
+	if err := desk.Reach(ctx, namespace); err != nil {
 		return nil, err
 	}
-	s := &TopicStats{At: in.now()}
+	s := &TopicStats{At: in.Now()}
 	all := TopicFilter{Namespace: namespace}
 	var err error
 	if s.ByState, err = in.store.CountTopic(ctx, all, countedTopic); err != nil {
@@ -116,13 +118,14 @@ func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats,
 // TopicLetters returns a page of letters as Letters does, and the total, up to a million in each state. Letters that
 // arrive between two pages move the places of others.
 func (in *Inbox) TopicLetters(ctx context.Context, f TopicFilter, skip, limit int) ([]*deadletter.Letter, int, error) {
-	if err := in.limit(limit); err != nil {
+	if err := in.Limit(limit); err != nil {
 		return nil, 0, err
 	}
-	if err := reach(ctx, f.Namespace); err != nil {
+	if err := desk.Reach(ctx, f.Namespace); err != nil {
 		return nil, 0, err
 	}
-	if f.Origin != nil && task.TextFault(*f.Origin, maxName) != "" || task.TextFault(f.EventType, maxName) != "" {
+	if f.Origin != nil && task.TextFault(*f.Origin, desk.MaxName) != "" ||
+		task.TextFault(f.EventType, desk.MaxName) != "" {
 		return nil, 0, nil
 	}
 	by, err := in.store.CountTopic(ctx, f, countedTopic)
@@ -142,7 +145,7 @@ func (in *Inbox) TopicLetters(ctx context.Context, f TopicFilter, skip, limit in
 // of all (""), has it. NotFound: there is none, or the key does not reach it. Conflict: there are several.
 func (in *Inbox) FindMessage(ctx context.Context, namespace, source, id string) (*deadletter.Letter, error) {
 	missing := task.Errorf(task.NotFound, "there is no message %s", quoted(id))
-	if !nameable(ctx, namespace, source) || task.TextFault(id, maxName) != "" || id == "" {
+	if !desk.Nameable(ctx, namespace, source) || task.TextFault(id, desk.MaxName) != "" || id == "" {
 		return nil, missing
 	}
 	ids, err := in.store.LettersNamed(ctx, namespace, id, maxNamed)
@@ -169,7 +172,7 @@ func (in *Inbox) FindMessage(ctx context.Context, namespace, source, id string) 
 	for _, l := range found {
 		list = append(list, fmt.Sprintf("%s (source %s)", l.ID, quoted(l.Source)))
 	}
-	return nil, hinted(task.Conflict, "name one by its UUID, or by the parameter source if that tells them apart",
+	return nil, desk.Hinted(task.Conflict, "name one by its UUID, or by the parameter source if that tells them apart",
 		"%d letters have the ID %s: %s", len(found), quoted(id), strings.Join(list, ", "))
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -23,7 +25,7 @@ const (
 // since, and ignored ones at a bound. It runs in one process at a time. It alone folds counts, and opens groups in the
 // same transaction: so each counted failure has its effect. It returns what it found, and whether more is due.
 func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		var sums []deadletter.Delta
 		if sums, more, err = in.store.FoldDeltas(ctx, tx, foldBatch); err != nil {
 			return err
@@ -33,7 +35,7 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 			return err
 		}
 		n, more = len(sums)+len(fresh), more || len(fresh) == freshBatch
-		t := &triage{in: in, ctx: ctx, tx: tx, now: in.now(), fresh: fresh}
+		t := &triage{in: in, ctx: ctx, tx: tx, now: in.Now(), fresh: fresh}
 		if err := t.load(sums); err != nil {
 			return err
 		}
@@ -140,7 +142,7 @@ func (t *triage) tell() error {
 	if err := t.in.store.SaveNews(t.ctx, t.tx, slices.Compact(t.news)); err != nil {
 		return err
 	}
-	return t.in.tell(t.ctx, t.tx, t.events...)
+	return t.in.Tell(t.ctx, t.tx, t.events...)
 }
 
 func (t *triage) failedIn(g *deadletter.Group, d deadletter.Delta) error {
@@ -194,19 +196,19 @@ func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group,
 	default:
 		return nil, nil
 	}
-	by := By{Actor: engine.System, Reason: text}
-	if err := in.saveGroup(ctx, tx, g, act{kind: string(e), by: by, to: string(g.State)}, ""); err != nil {
+	by := desk.By{Actor: engine.System, Reason: text}
+	if err := in.saveGroup(ctx, tx, g, desk.Act{Kind: string(e), By: by, To: string(g.State)}, ""); err != nil {
 		return nil, err
 	}
-	return []deadletter.Event{deadletter.GroupHappened(kind, g, was, text, in.now())}, nil
+	return []deadletter.Event{deadletter.GroupHappened(kind, g, was, text, in.Now())}, nil
 }
 
 func (in *Inbox) elapsed(ctx context.Context) error {
-	ids, err := in.store.Timed(ctx, in.now(), timedBatch)
+	ids, err := in.store.Timed(ctx, in.Now(), timedBatch)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		var events []deadletter.Event
 		groups, err := in.store.Groups(ctx, tx, ids)
 		if err != nil {
@@ -215,13 +217,13 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 		for _, id := range ids {
 			if g := groups[id]; g != nil {
 				was := g.State
-				e, err := in.noticed(ctx, tx, g, was, g.Elapsed(in.now()))
+				e, err := in.noticed(ctx, tx, g, was, g.Elapsed(in.Now()))
 				if err != nil {
 					return err
 				}
 				events = append(events, e...)
 			}
 		}
-		return in.tell(ctx, tx, events...)
+		return in.Tell(ctx, tx, events...)
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/broker/webhook"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -51,10 +53,25 @@ func (in *Inbox) hooked(e *deadletter.Event) bool {
 	})
 }
 
+// StoreEvents stores the events that a webhook receives. It implements engine.EventHooks.
+func (in *Inbox) StoreEvents(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {
+	var stored []deadletter.Event
+	for _, e := range events {
+		if in.hooked(&e) {
+			e.ID = in.NewID()
+			stored = append(stored, e)
+		}
+	}
+	if len(stored) == 0 {
+		return nil
+	}
+	return in.store.AddEvents(ctx, tx, stored)
+}
+
 // SubmitDeliveries submits delivery tasks of waiting events, each in the transaction that marks its event, in one
 // process at a time. It returns the number of events, and whether more wait. A *due.Error names skipped events.
 func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err error) {
-	now := in.now()
+	now := in.Now()
 	events, err := in.dueEvents.Read(now, submitEvents, func(limit int) ([]deadletter.Event, error) {
 		return in.store.WaitingEvents(ctx, limit)
 	})
@@ -94,10 +111,10 @@ func (in *Inbox) submitDeliveries(ctx context.Context, e *deadletter.Event) erro
 		return in.store.EventsSubmitted(ctx, tx, []task.ID{e.ID})
 	}
 	if len(subs) == 0 {
-		return in.db.Write(ctx, mark)
+		return in.DB.Write(ctx, mark)
 	}
-	_, err := in.tasks.SubmitWithin(ctx, subs, func(submit func(context.Context, engine.Tx) error) error {
-		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	_, err := in.Tasks.SubmitWithin(ctx, subs, func(submit func(context.Context, engine.Tx) error) error {
+		return in.DB.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			if err := submit(ctx, tx); err != nil {
 				return err
 			}
@@ -131,7 +148,7 @@ func (in *Inbox) Deliver(ctx context.Context, d Delivery) (status int, err error
 	if err != nil {
 		return 0, err
 	}
-	return in.opts.Webhooks.Sender.Send(ctx, to, webhook.Message{ID: d.EventUUID, At: in.now().Time(), Payload: payload})
+	return in.opts.Webhooks.Sender.Send(ctx, to, webhook.Message{ID: d.EventUUID, At: in.Now().Time(), Payload: payload})
 }
 
 func (in *Inbox) endpoint(name string) *webhook.Endpoint {
@@ -144,7 +161,7 @@ func (in *Inbox) endpoint(name string) *webhook.Endpoint {
 }
 
 func noWebhook(name string) error {
-	return hinted(task.NotFound, "see tasker webhook list", "there is no webhook %q", name)
+	return desk.Hinted(task.NotFound, "see tasker webhook list", "there is no webhook %q", name)
 }
 
 // Endpoints returns the endpoints that the request reaches: for a key with namespaces, those that receive only events
@@ -160,7 +177,7 @@ func reachesEndpoint(ctx context.Context, to *webhook.Endpoint) bool {
 		return true
 	}
 	return len(to.Namespaces) > 0 && !slices.ContainsFunc(to.Namespaces, func(namespace string) bool {
-		return !reaches(ctx, namespace)
+		return !desk.Reaches(ctx, namespace)
 	})
 }
 
@@ -170,15 +187,15 @@ func (in *Inbox) TestWebhook(ctx context.Context, name string) (*model.WebhookAn
 	if to == nil || !reachesEndpoint(ctx, to) {
 		return nil, noWebhook(name)
 	}
-	now := in.now()
+	now := in.Now()
 	payload, err := in.opts.Webhooks.Test(now.Time())
 	if err != nil {
 		return nil, err
 	}
-	test := &model.WebhookAnswer{Name: name, MessageID: in.newID().String()}
+	test := &model.WebhookAnswer{Name: name, MessageID: in.NewID().String()}
 	test.Status, err = in.opts.Webhooks.Sender.Send(ctx, to,
 		webhook.Message{ID: test.MessageID, At: now.Time(), Payload: payload})
-	test.Seconds = in.now().Sub(now).Seconds()
+	test.Seconds = in.Now().Sub(now).Seconds()
 	if refusal, ok := errors.AsType[*webhook.Refusal](err); ok {
 		test.Error = cmp.Or(refusal.Error(), "refused")
 	}

@@ -1,4 +1,4 @@
-package inbox
+package desk
 
 import (
 	"time"
@@ -31,15 +31,18 @@ func (unobserved) ReplayEntered(string, string, string)                         
 func (unobserved) Took(string, time.Duration)                                       {}
 func (unobserved) Failed(string, task.Code)                                         {}
 
-const observedCapture, observedSend = "capture", "send"
+// ObservedCapture and ObservedSend are the operations that an Observer hears of.
+const ObservedCapture, ObservedSend = "capture", "send"
 
-func (in *Inbox) observed(operation string, began time.Time, err error) {
-	in.opts.Observer.Took(operation, time.Since(began))
-	in.observeFailure(operation, err)
+// Observed tells the Observer how long an operation took, and whether it failed.
+func (in *Desk) Observed(operation string, began time.Time, err error) {
+	in.Observer.Took(operation, time.Since(began))
+	in.ObserveFailure(operation, err)
 }
 
-func (in *Inbox) observeFailure(operation string, err error) {
+// ObserveFailure tells the Observer of a failed operation.
+func (in *Desk) ObserveFailure(operation string, err error) {
 	if err != nil {
-		in.opts.Observer.Failed(operation, task.CodeOf(err))
+		in.Observer.Failed(operation, task.CodeOf(err))
 	}
 }

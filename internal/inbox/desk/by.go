@@ -1,4 +1,4 @@
-package inbox
+package desk
 
 import (
 	"cmp"
@@ -14,20 +14,21 @@ type By struct {
 	Actor   string // "": the holder of the request's key, or anonymous
 	Reason  string
 	Version int64  // that the caller has read; 0: any. For another one the act fails with Conflict.
-	key     string // name of the request's API key, once signed; "" without keys and for loops
+	Key     string // name of the request's API key, once signed; "" without keys and for loops
 }
 
-// signed fills in defaults and the name of the request's key. Invalid if actor or reason is too long, has control
+// Signed fills in defaults and the name of the request's key. Invalid if actor or reason is too long, has control
 // characters, or claims a name of the system.
-func signed(ctx context.Context, by By) (By, error) {
+func Signed(ctx context.Context, by By) (By, error) {
 	if problems := engine.CheckActor(by.Actor, by.Reason); len(problems) > 0 {
 		return by, &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
 	}
-	by.Actor, by.Reason, by.key = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason), engine.KeyOf(ctx)
+	by.Actor, by.Reason, by.Key = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason), engine.KeyOf(ctx)
 	return by, nil
 }
 
-func (by By) expected(what string, version int64) error {
+// Expected refuses an object that has another version than the caller has read.
+func (by By) Expected(what string, version int64) error {
 	if by.Version == 0 || by.Version == version {
 		return nil
 	}
@@ -38,31 +39,37 @@ func (by By) expected(what string, version int64) error {
 	case by.Version < 0:
 		message = fmt.Sprintf("If-Match names no version of %s: its version is %d", what, version)
 	}
-	return hinted(task.Conflict, "read it again", "%s", message)
+	return Hinted(task.Conflict, "read it again", "%s", message)
 }
 
-func hinted(code task.Code, hint, format string, args ...any) error {
+// Hinted returns an error with a hint.
+func Hinted(code task.Code, hint, format string, args ...any) error {
 	e := task.Errorf(code, format, args...)
 	e.Hint = hint
 	return e
 }
 
-func invalid(message, at, fault string) *task.Error {
+// Invalid returns an error about one field of a request.
+func Invalid(message, at, fault string) *task.Error {
 	return &task.Error{Code: task.Invalid, Message: message, Problems: []task.Problem{{Location: at, Message: fault}}}
 }
 
-type faults []task.Problem
+// Faults collects the problems of a request.
+type Faults []task.Problem
 
-func (f *faults) add(at, fault string) {
+// Add adds a fault, unless it is "".
+func (f *Faults) Add(at, fault string) {
 	if fault != "" {
 		*f = append(*f, task.Problem{Location: at, Message: fault})
 	}
 }
 
-func (f *faults) when(bad bool, at, fault string) {
+// When adds a fault if something is bad.
+func (f *Faults) When(bad bool, at, fault string) {
 	if bad {
-		f.add(at, fault)
+		f.Add(at, fault)
 	}
 }
 
-const knownActions = "must be start, pause, resume or cancel"
+// KnownActions is the fault of an unknown action on a redrive or a replay.
+const KnownActions = "must be start, pause, resume or cancel"

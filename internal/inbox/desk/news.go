@@ -1,4 +1,4 @@
-package inbox
+package desk
 
 import (
 	"maps"
@@ -10,15 +10,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// letterNews collects events about letters of one transaction: one for each namespace, source, origin, kind, result and
+// LetterNews collects events about letters of one transaction: one for each namespace, source, origin, kind, result and
 // kind of cause, however many letters there are.
-type letterNews map[[6]string]*deadletter.Event
+type LetterNews map[[6]string]*deadletter.Event
 
 // maxLetterNews bounds the events of one transaction, since letters claim their origins themselves. Events beyond it
 // name no origin.
 const maxLetterNews = 50
 
-func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause string) {
+// Add adds a letter to the event of its kind.
+func (n LetterNews) Add(kind deadletter.EventKind, l *deadletter.Letter, cause string) {
 	origin, to, because := l.Origin, "", ""
 	switch kind {
 	case deadletter.EventDiscarded:
@@ -46,13 +47,15 @@ func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause s
 	}
 }
 
-func (n letterNews) discarded(l *deadletter.Letter) {
+// Discarded adds a letter that is discarded.
+func (n LetterNews) Discarded(l *deadletter.Letter) {
 	if l.State == model.LetterDiscarded {
-		n.add(deadletter.EventDiscarded, l, l.Reason)
+		n.Add(deadletter.EventDiscarded, l, l.Reason)
 	}
 }
 
-func (n letterNews) events(now task.Instant) []deadletter.Event {
+// Events returns the events, in the order of their keys.
+func (n LetterNews) Events(now task.Instant) []deadletter.Event {
 	out := make([]deadletter.Event, 0, len(n))
 	for _, key := range slices.SortedFunc(maps.Keys(n), func(a, b [6]string) int { return slices.Compare(a[:], b[:]) }) {
 		e := *n[key]
