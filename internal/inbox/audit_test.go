@@ -8,6 +8,9 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/operate"
@@ -58,7 +61,7 @@ func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 		}
 
 		got := r.die(dead(1, "Timeout"))[0]
-		if _, err := r.EditLetter(ctx, got.Letter, inbox.LetterEdit{By: by,
+		if _, err := r.EditLetter(ctx, got.Letter, letters.LetterEdit{By: by,
 			Edit: deadletter.Edit{Patch: []byte(`{"fixed":true}`)}}); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +71,7 @@ func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 			t.Errorf("the edit is %v", data)
 		}
 		owner := "bob"
-		if _, err := r.ChangeGroup(ctx, got.Group, inbox.GroupChange{By: by, Owner: &owner}); err != nil {
+		if _, err := r.ChangeGroup(ctx, got.Group, groups.GroupChange{By: by, Owner: &owner}); err != nil {
 			t.Fatal(err)
 		}
 		_, data = r.lastAct("change_group")
@@ -77,7 +80,7 @@ func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 			t.Errorf("the change is %v", data)
 		}
 
-		if _, err := r.CreateRedrive(ctx, inbox.RedriveRequest{By: by, Operation: model.OpRedrive,
+		if _, err := r.CreateRedrive(ctx, redrive.Request{By: by, Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", Source: "orders"}, Plan: deadletter.Plan{Canary: 3},
 			Edit: &deadletter.Edit{Patch: []byte(`{"pin":"s3cret"}`)}}); err != nil {
 			t.Fatal(err)

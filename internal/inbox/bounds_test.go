@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -19,7 +20,7 @@ func TestIgnoreByRate(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		got := r.die(dead(1, "Timeout"))[0]
 		r.pass(time.Second)
-		if _, err := r.ChangeGroup(t.Context(), got.Group, inbox.GroupChange{State: model.GroupIgnored,
+		if _, err := r.ChangeGroup(t.Context(), got.Group, groups.GroupChange{State: model.GroupIgnored,
 			Ignore: deadletter.Ignore{PerHour: 4}}); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,7 @@ func TestIgnoreEnds(t *testing.T) {
 		r.pass(time.Second)
 		ignore := func(bounds deadletter.Ignore) {
 			t.Helper()
-			if _, err := r.ChangeGroup(t.Context(), id, inbox.GroupChange{State: model.GroupIgnored,
+			if _, err := r.ChangeGroup(t.Context(), id, groups.GroupChange{State: model.GroupIgnored,
 				Ignore: bounds}); err != nil {
 				t.Fatal(err)
 			}

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/deadletters/model"
-
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/operate"
@@ -108,7 +108,7 @@ func (r *rig) failTasks(n int) []uuid.UUID {
 
 func (r *rig) cases(op model.Operation, plan deadletter.Plan, edit *deadletter.Edit) *deadletter.Redrive {
 	r.t.Helper()
-	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{By: inbox.By{Actor: "ann", Reason: "fixed"},
+	made, err := r.CreateRedrive(r.t.Context(), redrive.Request{By: inbox.By{Actor: "ann", Reason: "fixed"},
 		Operation: op, Plan: plan, Edit: edit, Start: true,
 		Selection: deadletter.Selection{Namespace: "default", Kind: model.KindCase}})
 	if err != nil {
@@ -177,7 +177,7 @@ func TestWaveOfCases(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		r.failTasks(4)
-		made, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
+		made, err := r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive, Start: true,
 			Plan: deadletter.Plan{Canary: 2, Observe: time.Minute}, Stop: deadletter.StopRule{ReturnedShare: 0.1},
 			Selection: deadletter.Selection{Namespace: "default", Kind: model.KindCase}})
 		if err != nil {
@@ -231,7 +231,7 @@ func TestRedriveOfFailedTasks(t *testing.T) {
 			Retryable: &failed.Retryable, FirstAfter: task.FromTime(r.now).Add(-time.Hour)}
 		frozen := func(sel deadletter.Selection, plan deadletter.Plan) (*deadletter.Redrive, []string) {
 			t.Helper()
-			made, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: sel,
+			made, err := r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive, Selection: sel,
 				Plan: plan})
 			if err != nil {
 				t.Fatal(err)
@@ -278,7 +278,7 @@ func TestReplaysRefused(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		r.failTasks(1)
 		cases := deadletter.Selection{Namespace: "default", Kind: model.KindCase}
-		for want, req := range map[string]inbox.RedriveRequest{
+		for want, req := range map[string]redrive.Request{
 			"/plan/priority": {Operation: model.OpRedrive, Selection: cases,
 				Plan: deadletter.Plan{Priority: "urgentest"}},
 			"/plan/limit": {Operation: model.OpRedrive, Selection: cases, Plan: deadletter.Plan{Limit: -1}},

@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/deadletters/model"
-
 	"pgregory.net/rapid"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -89,8 +90,8 @@ func (c *counted) comesBack() {
 
 // the broker may refuse, or not answer
 func (c *counted) sends() {
-	c.broker.fails = func(inbox.Outgoing) error {
-		return []error{nil, errors.New("refused"), inbox.ErrUnknown, inbox.ErrNotTried}[rapid.IntRange(0, 3).Draw(c.rt,
+	c.broker.fails = func(seam.Outgoing) error {
+		return []error{nil, errors.New("refused"), seam.ErrUnknown, seam.ErrNotTried}[rapid.IntRange(0, 3).Draw(c.rt,
 			"answer")]
 	}
 	if c.redrives() {
@@ -107,7 +108,7 @@ func (c *counted) ends() {
 }
 
 func (c *counted) redrives() bool {
-	_, err := c.CreateRedrive(c.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
+	_, err := c.CreateRedrive(c.t.Context(), redrive.Request{Operation: model.OpRedrive, Start: true,
 		IncludeParked: true, Plan: deadletter.Plan{Canary: 100, Largest: 100, Observe: deadletter.NoObservation},
 		Selection: deadletter.Selection{Namespace: "default", Source: "orders", IDs: c.ids}})
 	if err != nil {

@@ -11,6 +11,9 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -32,7 +35,7 @@ func (r *rig) crash(with func()) {
 
 func (r *rig) begin(plan deadletter.Plan, edit *deadletter.Edit) *deadletter.Redrive {
 	r.t.Helper()
-	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Plan: plan,
+	made, err := r.CreateRedrive(r.t.Context(), redrive.Request{Operation: model.OpRedrive, Plan: plan,
 		Edit: edit, Selection: deadletter.Selection{Namespace: "default", Source: "orders"}, Start: true})
 	if err != nil {
 		r.t.Fatal(err)
@@ -235,10 +238,10 @@ func TestUnknownSend(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		got := r.die(dead(1, "Timeout"), dead(2, "Timeout"))
 		var numbers []string
-		r.broker.fails = func(o inbox.Outgoing) error {
+		r.broker.fails = func(o seam.Outgoing) error {
 			if o.Letter.MessageID == "m1" {
 				numbers = append(numbers, o.SendID)
-				return inbox.ErrUnknown
+				return seam.ErrUnknown
 			}
 			return errors.New("refused")
 		}
@@ -301,13 +304,13 @@ func TestArrivedBefore(t *testing.T) {
 			onEveryDatabase(t, func(t *testing.T, r *rig) {
 				of := r.die(dead(1, "Timeout"))[0].Letter
 				tries := 0
-				r.broker.fails = func(o inbox.Outgoing) error {
+				r.broker.fails = func(o seam.Outgoing) error {
 					if tries++; tries > 1 {
 						return nil
 					}
 					l := kept.log(o.Content)
 					r.broker.log = &l
-					return inbox.ErrUnknown
+					return seam.ErrUnknown
 				}
 				made := r.begin(deadletter.Plan{Observe: time.Minute}, nil)
 				r.advance()
@@ -331,7 +334,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 			list = append(list, dead(n, "Timeout"))
 		}
 		r.die(list...)
-		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+		r.broker.fails = func(seam.Outgoing) error { return seam.ErrUnknown }
 		made := r.begin(deadletter.Plan{Observe: time.Minute}, nil)
 		r.pass(time.Second)
 		found := r.found(made.ID)
@@ -369,13 +372,13 @@ func TestUnknownOfTwoKinds(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		for _, redriveFirst := range []bool{true, false} {
-			r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+			r.broker.fails = func(seam.Outgoing) error { return seam.ErrUnknown }
 			var made *deadletter.Redrive
 			begin := func() {
 				of := r.die(dead(int(r.clock().Unix()), "Timeout"))[0].Letter
 				plan := deadletter.Plan{Observe: time.Second}
 				var err error
-				made, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Plan: plan,
+				made, err = r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive, Plan: plan,
 					Start: true, Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{of}}})
 				if err != nil {
 					t.Fatal(err)
@@ -413,7 +416,7 @@ func TestAtMostOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		first := r.die(dead(1, "Timeout"))[0].Letter
-		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+		r.broker.fails = func(seam.Outgoing) error { return seam.ErrUnknown }
 		made := r.begin(deadletter.Plan{AtMostOnce: true}, nil)
 		r.pass(time.Second)
 		r.broker.fails = nil
@@ -439,11 +442,11 @@ func TestUnknownIsEdited(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		id := r.die(dead(1, "Timeout"))[0].Letter
-		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+		r.broker.fails = func(seam.Outgoing) error { return seam.ErrUnknown }
 		r.begin(deadletter.Plan{AtMostOnce: true}, nil)
 		r.pass(time.Second)
 		var numbers []string
-		r.broker.fails = func(o inbox.Outgoing) error {
+		r.broker.fails = func(o seam.Outgoing) error {
 			numbers = append(numbers, o.SendID)
 			return nil
 		}
@@ -506,7 +509,8 @@ func TestQuickReturn(t *testing.T) {
 				if bare {
 					again.Letter, again.Replays = task.ID{}, 0
 				}
-				r.want("died again", r.die(again)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
+				r.want("died again", r.die(again)[0], capture.Receipt{Letter: id,
+					Group: r.letter(id).Group, Status: model.Returned})
 			}
 			r.advance()
 			r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Returned: 1})

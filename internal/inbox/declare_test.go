@@ -14,7 +14,7 @@ import (
 func TestDeclaredSources(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		entry := &deadletter.Source{Namespace: "default", Name: "declared", Driver: inbox.HTTP, MaxOpen: 7}
+		entry := &deadletter.Source{Namespace: "default", Name: "declared", Driver: deadletter.DriverHTTP, MaxOpen: 7}
 		start := func() *deadletter.Source {
 			t.Helper()
 			if err := r.Declare(t.Context(), []*deadletter.Source{entry}); err != nil {
@@ -50,7 +50,7 @@ func TestDeclaredSources(t *testing.T) {
 func TestDeclaredPolicies(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		source := &deadletter.Source{Namespace: "default", Name: "declared", Driver: inbox.HTTP}
+		source := &deadletter.Source{Namespace: "default", Name: "declared", Driver: deadletter.DriverHTTP}
 		if err := r.Declare(t.Context(), []*deadletter.Source{source}); err != nil {
 			t.Fatal(err)
 		}

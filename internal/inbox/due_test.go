@@ -13,7 +13,9 @@ import (
 	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/intake"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
@@ -67,7 +69,7 @@ func (s *poisonedRows) EventsSubmitted(ctx context.Context, tx engine.Tx, ids []
 	return s.Store.EventsSubmitted(ctx, tx, ids)
 }
 
-func (s *poisonedRows) SaveMove(ctx context.Context, tx engine.Tx, m *inbox.Move) error {
+func (s *poisonedRows) SaveMove(ctx context.Context, tx engine.Tx, m *groups.Move) error {
 	return errors.Join(s.check(s.other, m.ID), s.Store.SaveMove(ctx, tx, m))
 }
 
@@ -151,15 +153,15 @@ func TestPoisonedEvents(t *testing.T) {
 func TestPoisonedSplit(t *testing.T) {
 	t.Parallel()
 	r, rows := poisonedRig(t)
-	var groups []deadletter.GroupID
+	var wholes []deadletter.GroupID
 	for i, kind := range []string{"Timeout", "Schema"} {
 		whole := r.die(tenant(2*i, kind, "acme"), tenant(2*i+1, kind, "globex"))[0].Group
 		r.pass(time.Second)
-		if _, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{When: `header("tenant") == "acme"`,
+		if _, err := r.SplitGroup(t.Context(), whole, groups.SplitRequest{When: `header("tenant") == "acme"`,
 			Title: "Acme " + kind}); err != nil {
 			t.Fatal(err)
 		}
-		groups = append(groups, whole)
+		wholes = append(wholes, whole)
 	}
 	moves := must(rows.Moves(t.Context(), 10))
 	rows.poison(false, moves[0].ID)
@@ -167,13 +169,13 @@ func TestPoisonedSplit(t *testing.T) {
 		r.pass(2 * time.Second)
 	}
 	for i, want := range []string{"2 2 ", "1 1 "} {
-		r.want("the group", r.counts(groups[i])[:4], want)
+		r.want("the group", r.counts(wholes[i])[:4], want)
 	}
 	clear(rows.other)
 	for range 3 {
 		r.pass(time.Minute)
 	}
-	r.want("the group after the cure", r.counts(groups[0])[:4], "1 1 ")
+	r.want("the group after the cure", r.counts(wholes[0])[:4], "1 1 ")
 }
 
 // Letters whose sends cannot be marked or recorded do not hold up others.
@@ -217,8 +219,9 @@ func (r *rig) failures(rows inbox.Store, n int) (ids []task.ID) {
 	for i := range n {
 		jobs = append(jobs, dead(i, ""))
 	}
-	if made, err := inbox.TakeIn(r.t.Context(), r.Inbox, must(rows.FindSource(r.t.Context(), "default", "jobs")),
-		jobs); err != nil || made.Tasks != n {
+	of := must(rows.FindSource(r.t.Context(), "default", "jobs"))
+	made, err := r.TakeIn(of, intake.NewPlan(of), jobs).Store(r.t.Context())
+	if err != nil || made.Tasks != n {
 		r.t.Fatal(made, err)
 	}
 	r.want("failed", r.settle(protocol.ResultFailed), n)

@@ -54,7 +54,7 @@ func TestStoredBatch(t *testing.T) {
 		for i := range list {
 			list[i].Receiver = "a"
 		}
-		store := inbox.StoreBatch(r.Inbox, &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"},
+		store := r.Storing(&deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"})(
 			slices.Clone(list))
 		for range 2 {
 			if err := store(t.Context()); err != nil {

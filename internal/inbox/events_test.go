@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,10 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -97,7 +102,7 @@ func TestGroupEvents(t *testing.T) {
 		r.pass(time.Second)
 		change := func(state model.GroupState) {
 			t.Helper()
-			if _, err := r.ChangeGroup(t.Context(), group, inbox.GroupChange{State: state}); err != nil {
+			if _, err := r.ChangeGroup(t.Context(), group, groups.GroupChange{State: state}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -106,7 +111,7 @@ func TestGroupEvents(t *testing.T) {
 		e = s.expect("group.state acknowledged", "group.state resolved")
 		r.want("from, by", e.Group.FromState+" "+e.Cause, "acknowledged resolve_group")
 		note := "no change of state"
-		if _, err := r.ChangeGroup(t.Context(), group, inbox.GroupChange{Note: note}); err != nil {
+		if _, err := r.ChangeGroup(t.Context(), group, groups.GroupChange{Note: note}); err != nil {
 			t.Fatal(err)
 		}
 		before := s.last
@@ -186,7 +191,7 @@ func TestRedriveEvents(t *testing.T) {
 		}
 		r.pass(time.Second)
 		s := r.listen(tasker.EventFilter{Types: []tasker.EventType{tasker.EventRedriveState}})
-		redrive, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
+		redrive, err := r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
 			Plan:      deadletter.Plan{Canary: 2, Factor: 2, Largest: 8, Observe: time.Minute},
 			Stop:      deadletter.StopRule{ReturnedShare: 0.4}})
@@ -228,7 +233,7 @@ type flaky struct {
 	report chan func(error)
 }
 
-func (f *flaky) Read(ctx context.Context, _ *deadletter.Source, _ inbox.ReadOptions,
+func (f *flaky) Read(ctx context.Context, _ *deadletter.Source, _ seam.ReadOptions,
 	_ func([]inbox.Arrival) func(context.Context) error, report func(error),
 ) {
 	f.report <- report
@@ -241,10 +246,11 @@ func TestSourceEvents(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		f := r.carriers["memory"].(*flaky)
 		s := r.listen(tasker.EventFilter{Types: []tasker.EventType{tasker.EventSourceLost, tasker.EventSourceFound}})
-		a, b := inbox.NewReaders(r.Inbox, "a"), inbox.NewReaders(r.Inbox, "b")
+		log := slog.New(slog.DiscardHandler)
+		a, b := capture.NewReaders(r.Capturer, "a", log), capture.NewReaders(r.Capturer, "b", log)
 		defer a.Stop()
 		defer b.Stop()
-		look := func(of inbox.Readers) {
+		look := func(of *capture.Readers) {
 			t.Helper()
 			if err := of.Look(t.Context()); err != nil {
 				t.Fatal(err)
@@ -281,7 +287,7 @@ func TestSourceEvents(t *testing.T) {
 		r.pass(time.Second)
 		look(b)
 		state("lost", "connection refused") // not known yet
-		again(fmt.Errorf("%w: database", inbox.ErrBlocked))
+		again(fmt.Errorf("%w: database", seam.ErrBlocked))
 		look(b)
 		state("reading", "")
 		s.expect("source.found orders")

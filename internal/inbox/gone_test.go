@@ -2,12 +2,15 @@ package inbox_test
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 )
 
 // Lost messages are reported once, with their number, and reading continues.
@@ -30,14 +33,14 @@ func TestGone(t *testing.T) {
 }
 
 func readPastGap(t *testing.T, r *rig) {
-	r.broker.gone = &inbox.GoneError{Messages: 41, Why: "retention"}
+	r.broker.gone = &seam.GoneError{Messages: 41, Why: "retention"}
 	r.broker.reads = [][]inbox.Arrival{{dead(1, "Timeout")}}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	tick := make(chan time.Time)
 	go func() {
 		defer close(ended)
-		inbox.ReadOn(ctx, r.Inbox, "n1", tick)
+		capture.NewReaders(r.Capturer, "n1", slog.New(slog.DiscardHandler)).Run(ctx, tick)
 	}()
 	for until := time.Now().Add(20 * time.Second); len(r.groups()) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {

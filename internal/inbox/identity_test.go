@@ -7,6 +7,8 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -26,7 +28,7 @@ func bares(round string, n int) (list []inbox.Arrival) {
 	return list
 }
 
-func statuses(receipts []inbox.Receipt) map[model.ReceiptStatus]int {
+func statuses(receipts []capture.Receipt) map[model.ReceiptStatus]int {
 	count := map[model.ReceiptStatus]int{}
 	for _, r := range receipts {
 		count[r.Status]++
@@ -236,7 +238,7 @@ func TestEventWithoutHeaders(t *testing.T) {
 		id := r.die(event(0))[0].Letter
 		for round := 1; round <= 4; round++ {
 			r.pass(time.Second)
-			r.want("died again", r.die(event(round))[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group,
+			r.want("died again", r.die(event(round))[0], capture.Receipt{Letter: id, Group: r.letter(id).Group,
 				Status: model.Returned})
 		}
 		r.pass(time.Hour)
@@ -255,7 +257,8 @@ func TestSkewedClocks(t *testing.T) {
 			r.again()
 			second := dead(n, "Timeout")
 			second.FailedAt = first.FailedAt.Add(skew)
-			r.want(skew.String(), r.die(second)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
+			r.want(skew.String(), r.die(second)[0], capture.Receipt{Letter: id, Group: r.letter(id).Group,
+				Status: model.Returned})
 		}
 	})
 }
@@ -266,7 +269,7 @@ func TestRegressionByASlowClock(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		g := r.die(dead(1, "Timeout"))[0].Group
 		r.pass(time.Minute)
-		if _, err := r.ChangeGroup(t.Context(), g, inbox.GroupChange{State: model.GroupResolved}); err != nil {
+		if _, err := r.ChangeGroup(t.Context(), g, groups.GroupChange{State: model.GroupResolved}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)
@@ -282,7 +285,7 @@ func TestRegressionByASlowClock(t *testing.T) {
 func TestReports(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		report := func(change func(*inbox.Report)) inbox.Receipt {
+		report := func(change func(*inbox.Report)) capture.Receipt {
 			t.Helper()
 			a := inbox.Report{MessageID: "m1", Origin: "invoices", Handler: "mail", FailedAt: task.At(r.clock()),
 				Content: deadletter.Content{Payload: []byte(`{"invoice":"I-1"}`)}, Failure: failure.Report{Type: "SMTP",
@@ -296,7 +299,7 @@ func TestReports(t *testing.T) {
 		}
 		id := r.die(dead(1, "Timeout"))[0].Letter
 		first := report(func(*inbox.Report) {})
-		r.want("again", report(func(*inbox.Report) {}), inbox.Receipt{Letter: first.Letter, Group: first.Group,
+		r.want("again", report(func(*inbox.Report) {}), capture.Receipt{Letter: first.Letter, Group: first.Group,
 			Status: model.Duplicate})
 		for name, change := range map[string]func(*inbox.Report){
 			"content":        func(a *inbox.Report) { a.Content.Payload = []byte(`{"invoice":"I-2"}`) },

@@ -1,220 +1,129 @@
+// Package inbox holds the use cases of dead letters: capture, groups, operations on many, sources, policies. They
+// decide with the pure packages deadletter and failure, and store through roles that they declare, in transactions of
+// the engine's store, so that a letter, its group and its occurrence are stored together or not at all.
+//
+// An [Inbox] is safe for concurrent use. Its verbs block until their outcome is durable. A verb with a [By] changes
+// something and appears in the audit trail. Refusals are *task.Error with one of the codes of package task: Invalid
+// with a JSON pointer for each fault, NotFound for an object that does not exist or that the key does not reach,
+// Conflict for another version than the caller names; the comments of verbs list others. Other errors come from the
+// database.
+//
+// How to read it: this package only puts the rooms together, which are packages below it; a room knows only the rooms
+// listed before it. desk is what all share, and seam the seam to brokers. webhooks delivers events, sources keeps
+// sources and policies, letters single letters, groups puts failures together. outbox sends, and capture takes in what
+// died. redrive acts on many letters and cases, replay reads a broker's log again, compat is letters as other APIs see
+// them, and tidy deletes. See docs/design/0073-rooms-of-the-inbox.md.
 package inbox
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/compat"
+	"github.com/taskerhq/tasker/internal/inbox/desk"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/outbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/replay"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
+	"github.com/taskerhq/tasker/internal/inbox/sources"
+	"github.com/taskerhq/tasker/internal/inbox/tidy"
+	"github.com/taskerhq/tasker/internal/inbox/webhooks"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
-	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Database is a database of the engine with the rows of dead letters. Both share transactions: a case and its group are
 // stored together.
 type Database interface {
-	engine.Writer
-	// IDs makes IDs of new rows, which grow with time.
-	IDs() *task.Source
-	ActStore() engine.ActStore
-	NoteStore() engine.NoteStore
+	desk.Database
 	Inbox() Store
 }
 
 // Options configure an Inbox. Listeners default to none and must not block.
 type Options struct {
 	// Carriers by driver names. Without its carrier, letters of a source cannot be sent back.
-	Carriers map[string]Carrier
+	Carriers seam.Carriers
 	Formats  []string
 	// Ruler is the engine's, so that both follow a change at the same time.
-	Ruler *Ruler
-	// LetterBytes bounds the key, headers and payload of a letter; larger messages are not taken. Defaults to 16 MiB.
-	LetterBytes int
+	Ruler *groups.Ruler
 	// DefaultPolicy applies to letters without a stored policy; nil leaves them to operators.
 	DefaultPolicy *deadletter.Policy
 	// ReadBatch bounds the messages of one transaction; 0: the carrier's bound.
 	ReadBatch int
-	Webhooks  Webhooks
+	Webhooks  webhooks.Webhooks
 	// IntakeBatch bounds the messages that become tasks in one transaction. Defaults to 1.
 	IntakeBatch int
 	// Intaken receives the result of each batch that became tasks.
-	Intaken func(namespace, source string, of Intaken)
+	Intaken func(namespace, source string, of capture.Intaken)
 	// Gone receives losses: messages that a broker deleted before they were read.
-	Gone      func(namespace, source string, messages int64)
-	Observer  Observer
-	PageItems int // bounds a page; defaults to 1,000
+	Gone func(namespace, source string, messages int64)
+	// Observer defaults to none, LetterBytes to 16 MiB, PageItems to 1,000.
+	Observer               Observer
+	LetterBytes, PageItems int
 }
 
-// Inbox holds the use cases of dead letters. It is safe for concurrent use.
+// Inbox holds the use cases of dead letters. Its verbs are those of its rooms. It is safe for concurrent use.
 type Inbox struct {
-	store Store
-	db    Database
-	tasks *engine.Engine
-	opts  Options
-
-	// alone: no other process shares the database, so anything under way before begun is abandoned.
-	alone bool
-	begun task.Instant
-
-	due     dueRows
-	batch   int
-	watched deadletter.Item // where watchCases continues; only Advance uses it
-	tidied  EndedRedrive
-	emptied deadletter.GroupID
-	changed chan struct{} // has a value when Read should look now
+	*webhooks.Deliverer
+	*sources.Registry
+	*letters.Keeper
+	*groups.Sorter
+	*outbox.Outbox
+	*capture.Capturer
+	*redrive.Redriver
+	*replay.Replayer
+	*compat.Views
+	*tidy.Tidier
 }
 
 // New returns an Inbox. It starts nothing: internal/host/upkeep calls Advance, SendDue, Triage and Tidy, and
 // internal/host/node runs Read.
 func New(db Database, tasks *engine.Engine, opts Options) *Inbox {
-	opts.LetterBytes = cmp.Or(opts.LetterBytes, 16<<20)
-	opts.PageItems = cmp.Or(opts.PageItems, 1000)
 	opts.IntakeBatch = max(opts.IntakeBatch, 1)
 	if opts.Gone == nil {
 		opts.Gone = func(string, string, int64) {}
 	}
-	if opts.Observer == nil {
-		opts.Observer = unobserved{}
-	}
-	if opts.Intaken == nil {
-		opts.Intaken = func(string, string, Intaken) {}
-	}
-	_, shared := db.(engine.Cluster)
-	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts, alone: !shared, begun: tasks.Now(),
-		batch: sendBatch, due: newDueRows(db), changed: make(chan struct{}, 1)}
+	rows, carriers := db.Inbox(), opts.Carriers
+	d := desk.New(db, tasks, opts.Observer, opts.LetterBytes, opts.PageItems)
+	in := &Inbox{Deliverer: webhooks.New(d, rows, opts.Webhooks)}
+	d.Hooks = in.Deliverer
+	in.Registry = sources.New(d, rows, sources.Options{Carriers: carriers, Formats: opts.Formats,
+		DefaultPolicy: opts.DefaultPolicy})
+	in.Keeper = letters.New(d, rows, in.Registry)
+	in.Sorter = groups.New(d, rows, in.Registry, in.Keeper, opts.Ruler)
+	in.Outbox = outbox.New(d, rows, carriers, in.Registry, in.Keeper)
+	in.Capturer = capture.New(d, rows, capture.Options{Carriers: carriers, Ruler: opts.Ruler, ReadBatch: opts.ReadBatch,
+		IntakeBatch: opts.IntakeBatch, Intaken: opts.Intaken, Gone: opts.Gone}, in.Registry, in.Outbox)
+	in.Redriver = redrive.New(d, rows, carriers, in.Keeper, in.Sorter, in.Outbox)
+	in.Replayer = replay.New(d, rows, replay.Options{Carriers: carriers, IntakeBatch: opts.IntakeBatch, Gone: opts.Gone},
+		in.Registry, in.Capturer)
+	in.Views = compat.New(d, rows, carriers, in.Registry, in.Keeper, in.Redriver)
+	in.Tidier = tidy.New(d, rows, opts.Ruler)
+	return in
 }
 
-// now is the store's time, the same for all nodes.
-func (in *Inbox) now() task.Instant { return in.tasks.Now() }
-
-// orphans is the time before which an unrecorded mark belongs to a process that has ended.
-func (in *Inbox) orphans() task.Instant {
-	before := in.now().Add(-orphanAfter)
-	if in.alone {
-		before = max(before, in.begun-1)
-	}
-	return before
+// NewRuler returns a Ruler on a database.
+func NewRuler(db Database, compile groups.RuleCompiler) *groups.Ruler {
+	return groups.NewRuler(db.Inbox(), compile)
 }
 
-func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }
-
-func (in *Inbox) newIDs(n int) func(no int) task.ID {
-	ids := in.db.IDs()
-	first := ids.Take(in.now().Time(), n).Seq()
-	return func(no int) task.ID { return ids.ID(first + int64(no)) }
-}
-
-func reaches(ctx context.Context, namespace string) bool { return access.From(ctx).Reaches(namespace) }
-
-// nameable reports whether a request may name an object of a namespace: its key reaches the namespace, and the names
-// could be stored. Any other object is NotFound.
-func nameable(ctx context.Context, namespace, name string) bool {
-	return reaches(ctx, namespace) && task.TextFault(namespace, maxName)+task.TextFault(name, maxName) == ""
-}
-
-func reach(ctx context.Context, namespace string) error {
-	switch fault := task.TextFault(namespace, maxName); {
-	case fault != "":
-		return invalid("the namespace is not valid", "/namespace", fault)
-	case !reaches(ctx, namespace):
-		return task.Errorf(task.NotFound, "there is no namespace %q", namespace)
-	}
-	return nil
-}
-
-// narrow returns the namespace of a list: the requested one, or the only one of the key. "" means all, which only an
-// unlimited key may list; a key of several namespaces must name one.
-func narrow(ctx context.Context, namespace string) (string, error) {
-	if key := access.From(ctx); namespace == "" && key.Limited() {
-		if of := key.Namespaces(); len(of) == 1 {
-			return of[0], nil
-		}
-		e := invalid("the key is limited to several namespaces", "namespace", "is missing")
-		e.Hint = "name one of them"
-		return "", e
-	}
-	return namespace, reach(ctx, namespace)
-}
-
-// signed fills in defaults and the name of the request's key. Invalid if actor or reason is too long, has control
-// characters, or claims a name of the system.
-func signed(ctx context.Context, by By) (By, error) {
-	if problems := engine.CheckActor(by.Actor, by.Reason); len(problems) > 0 {
-		return by, &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
-	}
-	by.Actor, by.Reason, by.key = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason), engine.KeyOf(ctx)
-	return by, nil
-}
-
-func (by By) expected(what string, version int64) error {
-	if by.Version == 0 || by.Version == version {
-		return nil
-	}
-	message := fmt.Sprintf("%s has changed: its version is %d, not %d", what, version, by.Version)
-	switch {
-	case version == 0:
-		message = what + " does not exist, so it has no version that If-Match could name"
-	case by.Version < 0:
-		message = fmt.Sprintf("If-Match names no version of %s: its version is %d", what, version)
-	}
-	return hinted(task.Conflict, "read it again", "%s", message)
-}
-
-func hinted(code task.Code, hint, format string, args ...any) error {
-	e := task.Errorf(code, format, args...)
-	e.Hint = hint
-	return e
-}
-
-func invalid(message, at, fault string) *task.Error {
-	return &task.Error{Code: task.Invalid, Message: message, Problems: []task.Problem{{Location: at, Message: fault}}}
-}
-
-type faults []task.Problem
-
-func (f *faults) add(at, fault string) {
-	if fault != "" {
-		*f = append(*f, task.Problem{Location: at, Message: fault})
-	}
-}
-
-func (f *faults) when(bad bool, at, fault string) {
-	if bad {
-		f.add(at, fault)
-	}
-}
-
-func onConflict(runs int, fn func(run int) error) (err error) {
-	for run := range runs {
-		if err = fn(run); task.CodeOf(err) != task.Conflict {
-			break
-		}
-	}
-	return err
-}
-
-func noLetter(id task.ID) error { return task.Errorf(task.NotFound, "there is no letter %s", id) }
-
-func noGroup(id deadletter.GroupID) error {
-	return task.Errorf(task.NotFound, "there is no group %s", id)
-}
-
-func noRedrive(id task.ID) error {
-	return hinted(task.NotFound, "a redrive is deleted 90 days after its end", "there is no redrive %s", id)
-}
-
-func (in *Inbox) page(ctx context.Context, limit int, namespace *string) error {
-	err := in.limit(limit)
-	if err == nil {
-		*namespace, err = narrow(ctx, *namespace)
-	}
-	return err
-}
-
-func (in *Inbox) limit(n int) error {
-	if n < 1 || n > in.opts.PageItems {
-		return task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d", in.opts.PageItems, n)
-	}
-	return nil
+// Store is the storage of an Inbox. Package store implements it once, for every SQL database. A method with a
+// transaction is part of it; the others answer from a committed state, on another connection: a store refuses them with
+// the context of an open transaction (package nesting).
+//
+// A missing row is nil, and left out of lists and maps. A limit bounds a list or a count. The namespace "" selects all.
+// Conflict: a row has another version than the one before the version to store.
+//
+// Locked rows stay locked until the transaction ends. The order of locks: a redrive, letters by ID, items, groups.
+type Store interface {
+	webhooks.Store
+	sources.Store
+	letters.Store
+	groups.Store
+	outbox.Store
+	capture.Store
+	redrive.Store
+	replay.Store
+	compat.Store
+	tidy.Store
 }

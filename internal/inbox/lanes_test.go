@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
@@ -55,7 +56,7 @@ func TestSlowSource(t *testing.T) {
 		}
 		send("a redrive", func() {
 			die(1)
-			if _, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
+			if _, err := r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive, Start: true,
 				Selection: deadletter.Selection{Namespace: "default"}}); err != nil {
 				t.Fatal(err)
 			}

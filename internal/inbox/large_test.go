@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,20 +12,30 @@ import (
 
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/sources"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 func bounded(o *node.Options) { o.Engine.Limits.LetterBytes = 1000 }
 
+// large keeps account of the large messages of a source, as a node does that reads it.
+type large struct{ *capture.Reading }
+
+func (l large) Record(ctx context.Context, list ...deadletter.Oversized) error {
+	return l.Reading.Record(ctx, list)
+}
+
 // orders returns the source "orders" and its large messages.
-func (r *rig) orders(log *bytes.Buffer) (*deadletter.Source, inbox.Large) {
+func (r *rig) orders(log *bytes.Buffer) (*deadletter.Source, large) {
 	r.t.Helper()
 	st, err := r.Source(r.t.Context(), "default", "orders")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return st.Source, inbox.LargeOf(r.Inbox, st.Source, slog.New(slog.NewTextHandler(log, nil)))
+	return st.Source, large{capture.NewReading(r.Capturer, st.Source, slog.New(slog.NewTextHandler(log, nil)))}
 }
 
 func left(position string, size int) deadletter.Oversized {
@@ -81,7 +92,7 @@ func TestTooManyLargeMessages(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		var log bytes.Buffer
 		_, l := r.orders(&log)
-		many := make([]deadletter.Oversized, inbox.MaxOversized)
+		many := make([]deadletter.Oversized, sources.MaxOversized)
 		for i := range many {
 			many[i] = left(fmt.Sprintf("q@%04d", i), 2000)
 		}
@@ -166,7 +177,7 @@ func TestReportsAreWholeOrRefused(t *testing.T) {
 		r.must(err)
 		l := r.letter(got[0].Letter)
 		r.want("whole", fmt.Sprint(l.Original.Size(), l.Size, l.Cut, len(l.Original.Key)), "1000 98 false 451")
-		_, err = r.EditLetter(t.Context(), l.ID, inbox.LetterEdit{Edit: deadletter.Edit{Key: make([]byte, 452)}})
+		_, err = r.EditLetter(t.Context(), l.ID, letters.LetterEdit{Edit: deadletter.Edit{Key: make([]byte, 452)}})
 		r.refused(err, task.TooLarge)
 	}, bounded)
 }
@@ -180,14 +191,14 @@ func TestWholeLettersAPartAtATime(t *testing.T) {
 			a.Content = deadletter.Content{Payload: bytes.Repeat([]byte("p"), size)}
 			ids = append(ids, r.die(a)[0].Letter)
 		}
-		parts, err := inbox.ByBytes(t.Context(), r.Inbox, ids, 3, 4000)
+		parts, err := r.ByBytes(t.Context(), ids, 3, 4000)
 		r.must(err)
 		var sizes []int
 		for _, p := range parts {
 			sizes = append(sizes, len(p))
 		}
 		r.want("parts", fmt.Sprint(sizes), "[3 3 1]")
-		none, err := inbox.ByBytes(t.Context(), r.Inbox, nil, 3, 4000)
+		none, err := r.ByBytes(t.Context(), nil, 3, 4000)
 		r.must(err)
 		r.want("of none", len(none), 0)
 	})

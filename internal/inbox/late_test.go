@@ -7,6 +7,8 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -66,7 +68,7 @@ func TestLateDelivery(t *testing.T) {
 		got := r.die(first)[0]
 		r.want("after the letter was deleted", got.Status, model.Captured)
 		r.want("a late delivery of the new letter", r.die(first)[0],
-			inbox.Receipt{Letter: got.Letter, Group: got.Group, Status: model.Duplicate})
+			capture.Receipt{Letter: got.Letter, Group: got.Group, Status: model.Duplicate})
 	})
 }
 
@@ -81,7 +83,7 @@ func TestReturnByAnotherSource(t *testing.T) {
 		first.Position = "0:1"
 		id := r.die(first)[0].Letter
 		r.again()
-		capture := func(a inbox.Arrival) inbox.Receipt {
+		capture := func(a inbox.Arrival) capture.Receipt {
 			got, err := r.Capture(t.Context(), retries, []inbox.Arrival{a})
 			if err != nil {
 				t.Fatal(err)
@@ -139,12 +141,12 @@ func TestDeathOfAnUnknownSend(t *testing.T) {
 		made := r.begin(deadletter.Plan{Observe: deadletter.NoObservation}, nil)
 		r.crash(nil)
 		died := back(r.letter(id), "Schema")
-		r.broker.fails = func(inbox.Outgoing) error { return fmt.Errorf("%w: no such queue", inbox.ErrForGood) }
+		r.broker.fails = func(seam.Outgoing) error { return fmt.Errorf("%w: no such queue", seam.ErrForGood) }
 		r.pass(30 * time.Second)
 		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Failed: 1, Uncertain: 1})
 		l := r.letter(id)
 		r.want("the letter", []any{l.State, l.Unknown, l.Replays}, []any{model.LetterOpen, true, 0})
-		r.want("died", r.die(died)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
+		r.want("died", r.die(died)[0], capture.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
 		l = r.letter(id)
 		r.want("the letter", []any{l.State, l.Unknown, l.Replays, l.Occurrences}, []any{model.LetterOpen, false, 1, 2})
 		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Returned: 1, Uncertain: 1})

@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -94,7 +96,7 @@ func editedBeforeTheMark(t *testing.T, r *rig, rows *rowsRead) {
 	of := r.die(dead(1, "Timeout"))
 	r.begin(deadletter.Plan{}, nil)
 	rows.after = func() {
-		edit := inbox.LetterEdit{Edit: deadletter.Edit{Patch: []byte(`{"edited":true}`)}}
+		edit := letters.LetterEdit{Edit: deadletter.Edit{Patch: []byte(`{"edited":true}`)}}
 		if _, err := r.EditLetter(t.Context(), of[0].Letter, edit); err != nil {
 			t.Error(err)
 		}
@@ -108,7 +110,7 @@ func editedBeforeTheMark(t *testing.T, r *rig, rows *rowsRead) {
 func movedBeforeTheMark(_ *testing.T, r *rig, rows *rowsRead) {
 	from := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))[0].Group
 	r.pass(time.Second)
-	r.broker.fails = func(inbox.Outgoing) error { return errors.New("refused") }
+	r.broker.fails = func(seam.Outgoing) error { return errors.New("refused") }
 	rows.after = func() { r.splitByOrigin(from) }
 	r.begin(deadletter.Plan{}, nil)
 	r.wantMoved()

@@ -12,6 +12,10 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -68,7 +72,7 @@ func TestInboxModel(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		t.Logf("INBOX_SEED=%d", seed)
 		m := &reference{rig: r, rng: rand.New(rand.NewPCG(seed, 0)), groups: map[deadletter.GroupID]*modelGroup{}}
-		r.broker.fails = func(inbox.Outgoing) error {
+		r.broker.fails = func(seam.Outgoing) error {
 			if m.down {
 				return errors.New("refused")
 			}
@@ -171,7 +175,7 @@ func (m *reference) restores() string {
 func (m *reference) edits() string {
 	if l := m.pick(model.LetterOpen); l != nil {
 		patch := fmt.Appendf(nil, `{"edit":%d}`, m.rng.IntN(100))
-		_, err := m.EditLetter(m.t.Context(), l.id, inbox.LetterEdit{Edit: deadletter.Edit{Patch: patch}})
+		_, err := m.EditLetter(m.t.Context(), l.id, letters.LetterEdit{Edit: deadletter.Edit{Patch: patch}})
 		m.want("edit", err, nil)
 	}
 	return "edits"
@@ -185,7 +189,7 @@ func (m *reference) freezes() string {
 			r.left = append(r.left, l)
 		}
 	}
-	made, err := m.CreateRedrive(m.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
+	made, err := m.CreateRedrive(m.t.Context(), redrive.Request{Operation: model.OpRedrive, Start: true,
 		Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
 		Plan:      deadletter.Plan{Canary: 10_000, Largest: 10_000, Observe: 24 * time.Hour},
 		Stop:      deadletter.StopRule{ReturnedShare: 1, SamePrint: 100_000, Failed: 100_000}})
@@ -267,7 +271,7 @@ func (m *reference) changes() string {
 	states := []model.GroupState{model.GroupOpen, model.GroupAcknowledged, model.GroupResolved}
 	to := states[m.rng.IntN(len(states))]
 	if g := m.groups[id]; g.state != to {
-		_, err := m.ChangeGroup(m.t.Context(), id, inbox.GroupChange{State: to})
+		_, err := m.ChangeGroup(m.t.Context(), id, groups.GroupChange{State: to})
 		if g.state == model.GroupResolved && to == model.GroupAcknowledged {
 			m.refused(err, task.WrongState)
 			return "refuses to acknowledge"

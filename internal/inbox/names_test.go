@@ -3,12 +3,18 @@ package inbox_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
@@ -25,7 +31,7 @@ type noted struct {
 	reads *[]string
 }
 
-func (c noted) Read(ctx context.Context, s *deadletter.Source, _ inbox.ReadOptions,
+func (c noted) Read(ctx context.Context, s *deadletter.Source, _ seam.ReadOptions,
 	_ func([]inbox.Arrival) func(context.Context) error, _ func(error),
 ) {
 	c.mu.Lock()
@@ -34,18 +40,17 @@ func (c noted) Read(ctx context.Context, s *deadletter.Source, _ inbox.ReadOptio
 	<-ctx.Done()
 }
 
-// Sources with the same joined names are separate: both are read, and failures go to their own queues.
+// Sources with the same joined names are separate: both are read, and their letters go to their own queues.
 func TestNamesWithSlashes(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var reads []string
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		sources := slashed()
-		for i, s := range sources {
-			s.Intake = &deadletter.Intake{TaskType: "x", WriteFailures: fmt.Sprint("failed", i)}
+		for _, s := range sources {
 			r.source(*s)
 		}
-		readers := inbox.NewReaders(r.Inbox, "n1")
+		readers := capture.NewReaders(r.Capturer, "n1", slog.New(slog.DiscardHandler))
 		if err := readers.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -57,9 +62,20 @@ func TestNamesWithSlashes(t *testing.T) {
 			}
 		}
 		mu.Unlock()
-		inbox.SendFailures(t.Context(), r.Inbox, sources)
+		for i, s := range sources { // policies send both at once
+			if _, err := r.SavePolicy(t.Context(), &deadletter.Policy{Namespace: s.Namespace, Source: s.Name,
+				Strategy: model.Immediate, MaxRetries: 1}, inbox.By{}); err != nil {
+				t.Fatal(err)
+			}
+			a := dead(i, "Timeout")
+			a.Origin = fmt.Sprint("origin", i)
+			if _, err := r.Capture(t.Context(), s, []inbox.Arrival{a}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.pass(time.Minute)
 		slices.Sort(r.broker.to)
-		r.want("written", r.broker.to, []string{"acme failed0", "acme/eu failed1"})
+		r.want("sent", r.broker.to, []string{"acme origin0", "acme/eu origin1"})
 	}, func(o *node.Options) {
 		o.Carriers = map[string]inbox.Carrier{"memory": noted{o.Carriers["memory"], &mu, &reads}}
 	})
@@ -88,10 +104,25 @@ func TestDeclaredNames(t *testing.T) {
 		}
 		r.want("the first start", versions(), []int64{1, 1, 1})
 		r.want("a restart", versions(), []int64{1, 1, 1})
-		r.want("of an older version", inbox.OlderNote(t.Context(), r.Inbox, plain), nil)
+		r.want("of an older version", r.olderNote(plain), nil)
 		r.want("a restart after an upgrade", versions(), []int64{1, 1, 1})
 		plain.MaxOpen = 3
 		r.want("a changed entry", versions(), []int64{1, 1, 2})
 		r.want("a restart", versions(), []int64{1, 1, 2})
+	})
+}
+
+// olderNote moves the note of a declared source to the key of older versions.
+func (r *rig) olderNote(s *deadletter.Source) error {
+	notes, key := r.db.NoteStore(), `source:["`+s.Namespace+`","`+s.Name+`"]`
+	hash, err := notes.FindNote(r.t.Context(), key)
+	if err != nil || hash == "" {
+		return fmt.Errorf("the note %s: %q, %w", key, hash, err)
+	}
+	return r.db.Write(r.t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		if err := notes.DropNotes(ctx, tx, []string{key}); err != nil {
+			return err
+		}
+		return notes.Note(ctx, tx, "source:"+s.Namespace+"/"+s.Name, hash)
 	})
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -66,12 +68,12 @@ func TestObserver(t *testing.T) {
 		r.die(placed(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))
 		r.die(placed(1, "Timeout"))
 		r.redrive(all)
-		r.broker.fails = func(inbox.Outgoing) error { return fmt.Errorf("no") }
+		r.broker.fails = func(seam.Outgoing) error { return fmt.Errorf("no") }
 		a := dead(4, "Timeout")
 		a.Origin = "orders"
 		r.die(a)
 		r.redrive(all)
-		if _, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpDiscard, Selection: all,
+		if _, err := r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpDiscard, Selection: all,
 			Start: true, By: inbox.By{Reason: "old"}}); err != nil {
 			t.Fatal(err)
 		}

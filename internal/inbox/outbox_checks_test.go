@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -72,7 +73,7 @@ func (m *outboxModel) counts(open map[deadletter.GroupID]int64) {
 	if _, _, err := m.nodes[0].Triage(m.t.Context()); err != nil {
 		m.t.Fatal(err)
 	}
-	page, err := m.nodes[0].Groups(m.t.Context(), inbox.GroupFilter{Namespace: m.namespace, Limit: 1000}, "")
+	page, err := m.nodes[0].Groups(m.t.Context(), groups.GroupFilter{Namespace: m.namespace, Limit: 1000}, "")
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -300,7 +302,7 @@ func (m *outboxModel) begins() {
 }
 
 func (m *outboxModel) freeze(p *place, plan deadletter.Plan, stop deadletter.StopRule, parked bool) {
-	made, err := m.node().CreateRedrive(m.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
+	made, err := m.node().CreateRedrive(m.t.Context(), redrive.Request{Operation: model.OpRedrive, Start: true,
 		Selection: deadletter.Selection{Namespace: m.namespace, Source: p.source}, Plan: plan, Stop: stop,
 		Destination: p.name, IncludeParked: parked})
 	if task.CodeOf(err) == task.Conflict {
@@ -369,7 +371,7 @@ func (m *outboxModel) edits() string {
 	}
 	before := class(l.Source, l.Canonical, l.MessageID)
 	l, err := m.node().EditLetter(m.t.Context(), l.ID,
-		inbox.LetterEdit{Edit: deadletter.Edit{Patch: fmt.Appendf(nil, `{"edit":%d}`, m.rng.Int64())}})
+		letters.LetterEdit{Edit: deadletter.Edit{Patch: fmt.Appendf(nil, `{"edit":%d}`, m.rng.Int64())}})
 	if err != nil {
 		m.t.Fatal(err)
 	}

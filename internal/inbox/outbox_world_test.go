@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -115,7 +116,7 @@ type front struct {
 
 func (f *front) Exists(context.Context, *deadletter.Source, string) (bool, error) { return true, nil }
 
-func (f *front) Send(_ context.Context, s *deadletter.Source, to string, letters []inbox.Outgoing) []error {
+func (f *front) Send(_ context.Context, s *deadletter.Source, to string, letters []seam.Outgoing) []error {
 	f.gate.Lock()
 	defer f.gate.Unlock()
 	errs := make([]error, len(letters))
@@ -128,7 +129,7 @@ func (f *front) Send(_ context.Context, s *deadletter.Source, to string, letters
 	}
 	for i, l := range letters {
 		run(i)
-		if errs[i] = inbox.ErrUnknown; !f.ended {
+		if errs[i] = seam.ErrUnknown; !f.ended {
 			errs[i] = f.world.take(f.rngs[s.Name], to, l)
 		}
 	}
@@ -136,7 +137,7 @@ func (f *front) Send(_ context.Context, s *deadletter.Source, to string, letters
 	return errs
 }
 
-func (w *world) take(rng *rand.Rand, to string, l inbox.Outgoing) error {
+func (w *world) take(rng *rand.Rand, to string, l seam.Outgoing) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := &message{class: class(to, deadletter.Canonical(l.Content), l.Letter.MessageID), id: l.Letter.MessageID,
@@ -156,7 +157,7 @@ func (w *world) take(rng *rand.Rand, to string, l inbox.Outgoing) error {
 	switch {
 	case w.healed || chance >= 30:
 	case chance < 8:
-		return fmt.Errorf("%w: the breaker is open", inbox.ErrNotTried)
+		return fmt.Errorf("%w: the breaker is open", seam.ErrNotTried)
 	case chance < 16 || w.clean:
 		w.bad[send.owner]++
 		return errors.New("refused")
@@ -165,12 +166,12 @@ func (w *world) take(rng *rand.Rand, to string, l inbox.Outgoing) error {
 		if w.silent[l.SendID] = true; chance < 23 {
 			w.store(to, l.SendID, m)
 		}
-		return fmt.Errorf("%w: no answer", inbox.ErrUnknown)
+		return fmt.Errorf("%w: no answer", seam.ErrUnknown)
 	}
 	w.confirmed[send] = true
 	w.store(to, l.SendID, m)
 	if w.silent[l.SendID] && chance%2 == 0 {
-		return inbox.ErrRepeated
+		return seam.ErrRepeated
 	}
 	return nil
 }
@@ -324,7 +325,7 @@ func (m *outboxModel) capture(p *place, most int) string {
 	r := m.node()
 	of := &deadletter.Source{Namespace: m.namespace, Name: p.source, Driver: "memory"}
 	if !p.positions && m.rng.IntN(4) == 0 {
-		store := inbox.StoreBatch(r.Inbox, of, list)
+		store := r.Storing(of)(list)
 		for range 2 {
 			if err := store(m.t.Context()); err != nil {
 				m.t.Fatal(err)

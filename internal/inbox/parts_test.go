@@ -9,6 +9,8 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -55,7 +57,7 @@ func TestPartlyStored(t *testing.T) {
 	t.Parallel()
 	r, s := refusingRig(t)
 	orders := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}
-	store := inbox.StoreBatch(r.Inbox, orders, numbered(400))
+	store := r.Storing(orders)(numbered(400))
 	var calls atomic.Int32
 	broken := errors.New("no connection")
 	second := func() error {
@@ -65,7 +67,7 @@ func TestPartlyStored(t *testing.T) {
 		return nil
 	}
 	s.refuse.Store(&second)
-	if err := store(t.Context()); !errors.Is(err, inbox.ErrPartly) || !errors.Is(err, broken) {
+	if err := store(t.Context()); !errors.Is(err, seam.ErrPartly) || !errors.Is(err, broken) {
 		t.Fatalf("the second of two transactions fails: %v", err)
 	}
 	s.refuse.Store(nil)
@@ -81,8 +83,8 @@ func TestNothingStored(t *testing.T) {
 	full := func() error { return task.Errorf(task.Exhausted, "full") }
 	s.refuse.Store(&full)
 	orders := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}
-	err := inbox.StoreBatch(r.Inbox, orders, numbered(400))(t.Context())
-	if errors.Is(err, inbox.ErrPartly) || task.CodeOf(err) != task.Exhausted {
+	err := r.Storing(orders)(numbered(400))(t.Context())
+	if errors.Is(err, seam.ErrPartly) || task.CodeOf(err) != task.Exhausted {
 		t.Errorf("%v", err)
 	}
 }
@@ -99,7 +101,7 @@ func TestOrderOfParts(t *testing.T) {
 			}
 		}
 		orders := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}
-		r.want("stored", inbox.StoreBatch(r.Inbox, orders, batch)(t.Context()), nil)
+		r.want("stored", r.Storing(orders)(batch)(t.Context()), nil)
 		all := deadletter.Selection{Namespace: "default"}
 		page, err := r.Letters(t.Context(), inbox.LetterFilter{Selection: all, Limit: 1000})
 		if err != nil {
@@ -116,7 +118,7 @@ func TestOrderOfParts(t *testing.T) {
 
 func (r *rig) open() (n int64) {
 	r.t.Helper()
-	page, err := r.Groups(r.t.Context(), inbox.GroupFilter{Limit: 100}, "")
+	page, err := r.Groups(r.t.Context(), groups.GroupFilter{Limit: 100}, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}

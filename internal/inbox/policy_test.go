@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/operate"
@@ -63,7 +64,7 @@ func TestPolicyExhausted(t *testing.T) {
 func TestPolicySendFails(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		down := func(inbox.Outgoing) error { return errors.New("the broker is down") }
+		down := func(seam.Outgoing) error { return errors.New("the broker is down") }
 		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 3})
 		r.broker.fails = down
 		got := r.die(dead(1, "Timeout"))[0]
@@ -92,7 +93,7 @@ func TestPolicySendFails(t *testing.T) {
 
 		// A letter that was not tried costs no retry, and waits for its destination.
 		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 1})
-		r.broker.fails = func(inbox.Outgoing) error { return fmt.Errorf("%w: the breaker is open", inbox.ErrNotTried) }
+		r.broker.fails = func(seam.Outgoing) error { return fmt.Errorf("%w: the breaker is open", seam.ErrNotTried) }
 		waits := r.die(dead(3, "Timeout"))[0]
 		for range 3 {
 			r.pass(15 * time.Second)
@@ -174,8 +175,8 @@ func TestPolicySendNotConfirmed(t *testing.T) {
 		left      int     // letters for an operator
 		discarded int
 	}{
-		"NoAnswer":  {[]error{inbox.ErrUnknown}, false, retries, 1, 1},
-		"NoAnswers": {slices.Repeat([]error{inbox.ErrUnknown}, 2*retries), false, retries, retries, 1},
+		"NoAnswer":  {[]error{seam.ErrUnknown}, false, retries, 1, 1},
+		"NoAnswers": {slices.Repeat([]error{seam.ErrUnknown}, 2*retries), false, retries, retries, 1},
 		"Ended":     {nil, true, retries, 1, 1},
 		"Refused":   {[]error{errors.New("refused")}, false, 2 * (retries - 1), 0, 2},
 	} {
@@ -187,7 +188,7 @@ func TestPolicySendNotConfirmed(t *testing.T) {
 				for round := range 2 * retries {
 					ctx, end := context.WithCancel(t.Context())
 					before := len(r.broker.sent)
-					r.broker.fails = func(inbox.Outgoing) error { return append(c.answers, make([]error, round+1)...)[round] }
+					r.broker.fails = func(seam.Outgoing) error { return append(c.answers, make([]error, round+1)...)[round] }
 					r.broker.after = func(string) {
 						r.die(bares(fmt.Sprint(round+1), max(1, len(r.broker.sent)-before))...)
 						if c.ends && round == 0 {

@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/deadletters/model"
-
 	"golang.org/x/sync/errgroup"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -71,11 +73,11 @@ func TestOneConnection(t *testing.T) {
 	must(err)
 	_, err = r.PauseSource(ctx, "default", "orders", false, by)
 	must(err)
-	must(r.Declare(ctx, []*deadletter.Source{{Namespace: "default", Name: "bills", Driver: inbox.HTTP}}))
+	must(r.Declare(ctx, []*deadletter.Source{{Namespace: "default", Name: "bills", Driver: deadletter.DriverHTTP}}))
 	must(r.DropSource(ctx, "default", "bills", by))
 	_, err = r.SaveRule(ctx, &deadletter.Rule{Namespace: "default", Name: "gone", When: `error_type == "Gone"`}, by)
 	must(err)
-	_, err = r.EditLetter(ctx, got[1].Letter, inbox.LetterEdit{By: by,
+	_, err = r.EditLetter(ctx, got[1].Letter, letters.LetterEdit{By: by,
 		Edit: deadletter.Edit{Patch: []byte(`{"fixed":true}`)}})
 	must(err)
 	_, err = r.DiscardLetter(ctx, got[3].Letter, by)
@@ -85,7 +87,7 @@ func TestOneConnection(t *testing.T) {
 
 	_, err = r.MergeGroups(ctx, timeout, []deadletter.GroupID{refused}, by)
 	must(err)
-	_, err = r.ChangeGroup(ctx, timeout, inbox.GroupChange{By: by, State: model.GroupIgnored,
+	_, err = r.ChangeGroup(ctx, timeout, groups.GroupChange{By: by, State: model.GroupIgnored,
 		Ignore: deadletter.Ignore{Count: 3, PerHour: 1000}})
 	must(err)
 	r.die(dead(5, "Refused"), dead(6, "Timeout"), dead(7, "Refused"))
@@ -93,7 +95,7 @@ func TestOneConnection(t *testing.T) {
 	r.want("groups", joined(r.groups()), "Timeout open 6; Gone open 1")
 	_, err = r.UnmergeGroup(ctx, refused, by)
 	must(err)
-	rule, err := r.SplitGroup(ctx, timeout, inbox.SplitRequest{By: by, When: `origin == "orders"`})
+	rule, err := r.SplitGroup(ctx, timeout, groups.SplitRequest{By: by, When: `origin == "orders"`})
 	must(err)
 	for range 3 {
 		r.pass(5 * time.Second)
@@ -108,7 +110,7 @@ func TestOneConnection(t *testing.T) {
 	for _, cause := range []string{"Down", "Lost"} {
 		r.fail(cause)
 	}
-	made, err := r.CreateRedrive(ctx, inbox.RedriveRequest{By: by, Operation: model.OpRedrive,
+	made, err := r.CreateRedrive(ctx, redrive.Request{By: by, Operation: model.OpRedrive,
 		Selection: deadletter.Selection{Namespace: "default"}})
 	must(err)
 	_, err = r.ActOnRedrive(ctx, made.ID, model.StartRedrive, by)

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/compat"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-func (r *rig) queue(name string) *inbox.Queue {
+func (r *rig) queue(name string) *compat.Queue {
 	r.t.Helper()
 	q, err := r.FindQueue(r.t.Context(), "default", name)
 	if err != nil {
@@ -24,7 +26,7 @@ func (r *rig) queue(name string) *inbox.Queue {
 }
 
 // requeue requeues while the loops of the node run on demand.
-func (r *rig) requeue(q *inbox.Queue, req inbox.Requeue) (inbox.Requeued, error) {
+func (r *rig) requeue(q *compat.Queue, req compat.Requeue) (compat.Requeued, error) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(r.t.Context())
 	var loops sync.WaitGroup
@@ -44,7 +46,7 @@ func (r *rig) requeue(q *inbox.Queue, req inbox.Requeue) (inbox.Requeued, error)
 	return r.Requeue(r.t.Context(), q, req)
 }
 
-func (r *rig) jobs(q *inbox.Queue) string {
+func (r *rig) jobs(q *compat.Queue) string {
 	r.t.Helper()
 	letters, total, err := r.QueueLetters(r.t.Context(), q, 0, 1000)
 	if err != nil || total != len(letters) {
@@ -105,7 +107,7 @@ func testQueueOfBrokerThatIsDown(t *testing.T, r *rig) {
 		t.Helper()
 		_, err := r.Queues(ctx, "default")
 		unavailable("depths", err)
-		_, err = r.Requeue(ctx, q, inbox.Requeue{Limit: 5})
+		_, err = r.Requeue(ctx, q, compat.Requeue{Limit: 5})
 		unavailable("requeue", err)
 	}
 	r.broker.down = true
@@ -151,7 +153,7 @@ func testRequeueOldest(t *testing.T, r *rig) {
 	r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))
 	q := r.queue("orders")
 	for _, left := range []string{"m2 m3", "m3", ""} {
-		done, err := r.requeue(q, inbox.Requeue{By: inbox.By{Reason: "fixed"}, Limit: 1})
+		done, err := r.requeue(q, compat.Requeue{By: inbox.By{Reason: "fixed"}, Limit: 1})
 		if err != nil || done.Sent != 1 || done.More != (left != "") || len(done.Redrives) != 1 {
 			t.Fatalf("%v: %+v", err, done)
 		}
@@ -159,7 +161,7 @@ func testRequeueOldest(t *testing.T, r *rig) {
 			t.Errorf("the queue has %q, want %q", got, left)
 		}
 	}
-	done, err := r.requeue(q, inbox.Requeue{Limit: 1})
+	done, err := r.requeue(q, compat.Requeue{Limit: 1})
 	if err != nil || done.Sent+done.Failed+done.Parked != 0 {
 		t.Errorf("%v: an empty queue answers %+v", err, done)
 	}
@@ -174,23 +176,23 @@ func TestRequeueOne(t *testing.T) { onEveryDatabase(t, testRequeueOne) }
 func testRequeueOne(t *testing.T, r *rig) {
 	receipts := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))
 	q := r.queue("orders")
-	done, err := r.requeue(q, inbox.Requeue{Letter: receipts[1].Letter})
+	done, err := r.requeue(q, compat.Requeue{Letter: receipts[1].Letter})
 	if err != nil || done.Sent != 1 {
 		t.Fatalf("%v: %+v", err, done)
 	}
 	if got := r.jobs(q); got != "m1 m3" {
 		t.Errorf("the queue has %q", got)
 	}
-	if _, err := r.requeue(q, inbox.Requeue{Letter: receipts[1].Letter}); task.CodeOf(err) != task.WrongState {
+	if _, err := r.requeue(q, compat.Requeue{Letter: receipts[1].Letter}); task.CodeOf(err) != task.WrongState {
 		t.Errorf("a job that was sent back is sent again: %v", err)
 	}
 	r.source(deadletter.Source{Namespace: "default", Name: "other", Driver: "memory", Queue: "dlq:other"})
-	if _, err := r.requeue(r.queue("other"), inbox.Requeue{Letter: receipts[0].Letter}); task.CodeOf(err) !=
+	if _, err := r.requeue(r.queue("other"), compat.Requeue{Letter: receipts[0].Letter}); task.CodeOf(err) !=
 		task.NotFound {
 		t.Errorf("a job is found in another queue: %v", err)
 	}
 	for range 3 { // until it is parked
-		if _, err := r.requeue(q, inbox.Requeue{Letter: receipts[2].Letter}); err != nil {
+		if _, err := r.requeue(q, compat.Requeue{Letter: receipts[2].Letter}); err != nil {
 			t.Fatal(err)
 		}
 		back := dead(3, "Timeout")
@@ -198,14 +200,14 @@ func testRequeueOne(t *testing.T, r *rig) {
 		r.later(time.Second)
 		r.die(back)
 	}
-	done, err = r.requeue(q, inbox.Requeue{Limit: 10})
+	done, err = r.requeue(q, compat.Requeue{Limit: 10})
 	if err != nil || done.Sent != 1 || r.jobs(q) != "m3" {
 		t.Errorf("%v: %+v leaves %q", err, done, r.jobs(q))
 	}
-	if done, err = r.requeue(q, inbox.Requeue{Limit: 10}); err != nil || done.Sent != 0 || done.Parked != 1 {
+	if done, err = r.requeue(q, compat.Requeue{Limit: 10}); err != nil || done.Sent != 0 || done.Parked != 1 {
 		t.Errorf("%v: a queue of a parked job answers %+v", err, done)
 	}
-	if done, err = r.requeue(q, inbox.Requeue{Letter: receipts[2].Letter}); err != nil || done.Sent != 1 {
+	if done, err = r.requeue(q, compat.Requeue{Letter: receipts[2].Letter}); err != nil || done.Sent != 1 {
 		t.Errorf("%v: a parked job that is named: %+v", err, done)
 	}
 }
@@ -222,7 +224,7 @@ func testRequeueAll(t *testing.T, r *rig) {
 	list[3].Origin = "" // its origin is unknown
 	r.die(list...)
 	q := r.queue("orders")
-	done, err := r.requeue(q, inbox.Requeue{Limit: many - 2})
+	done, err := r.requeue(q, compat.Requeue{Limit: many - 2})
 	if err != nil || done.Sent != many-3 || done.Failed != 1 || !done.More ||
 		!strings.Contains(done.Why, "it has no origin") {
 		t.Fatalf("%v: %+v", err, done)
@@ -231,8 +233,8 @@ func testRequeueAll(t *testing.T, r *rig) {
 	if got := r.jobs(q); got != want {
 		t.Errorf("left are %q, want %q", got, want)
 	}
-	r.broker.fails = func(inbox.Outgoing) error { return errors.New("OOM command not allowed") }
-	done, err = r.requeue(q, inbox.Requeue{Limit: 10})
+	r.broker.fails = func(seam.Outgoing) error { return errors.New("OOM command not allowed") }
+	done, err = r.requeue(q, compat.Requeue{Limit: 10})
 	if task.CodeOf(err) != task.Conflict || done.Failed != 3 {
 		t.Errorf("a broker that takes nothing: %+v, %v", done, err)
 	}
@@ -249,18 +251,18 @@ func testMoveJob(t *testing.T, r *rig) {
 	r.die(dead(1, "Timeout"), dead(2, "Timeout"))
 	q := r.queue("orders")
 	for _, to := range []string{"spare", "down"} {
-		if _, err := r.requeue(q, inbox.Requeue{Limit: 1, Destination: to}); task.CodeOf(err) != task.Conflict {
+		if _, err := r.requeue(q, compat.Requeue{Limit: 1, Destination: to}); task.CodeOf(err) != task.Conflict {
 			t.Errorf("a job is moved to %s: %v", to, err)
 		}
 	}
 	r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq",
 		Targets: []string{"spare"}})
 	q = r.queue("orders")
-	if _, err := r.requeue(q, inbox.Requeue{Limit: 1, Destination: "spare"}); task.CodeOf(err) != task.Conflict {
+	if _, err := r.requeue(q, compat.Requeue{Limit: 1, Destination: "spare"}); task.CodeOf(err) != task.Conflict {
 		t.Errorf("a job is moved to a queue that does not exist: %v", err)
 	}
 	r.broker.queues["spare"] = true
-	done, err := r.requeue(q, inbox.Requeue{Limit: 1, Destination: "spare"})
+	done, err := r.requeue(q, compat.Requeue{Limit: 1, Destination: "spare"})
 	if err != nil || done.Sent != 1 || r.jobs(q) != "m2" {
 		t.Errorf("%v: %+v leaves %q", err, done, r.jobs(q))
 	}
@@ -275,7 +277,7 @@ func testClearQueue(t *testing.T, r *rig) {
 	if _, err := r.DiscardLetter(ctx, receipts[0].Letter, inbox.By{Reason: "a test order"}); err != nil {
 		t.Fatal(err)
 	}
-	clear := func(want int) inbox.Cleared {
+	clear := func(want int) compat.Cleared {
 		t.Helper()
 		r.later(time.Second)
 		c, err := r.ClearQueue(ctx, q, inbox.By{Reason: "unrecoverable"})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -16,16 +18,16 @@ func TestGroupCursor(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		r.die(dead(1, "Timeout"), dead(2, "Schema"))
-		page, err := r.Groups(t.Context(), inbox.GroupFilter{Limit: 1}, "")
+		page, err := r.Groups(t.Context(), groups.GroupFilter{Limit: 1}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = r.Groups(t.Context(), inbox.GroupFilter{Limit: 1}, page.Next); err != nil {
+		if _, err = r.Groups(t.Context(), groups.GroupFilter{Limit: 1}, page.Next); err != nil {
 			t.Errorf("the cursor %s: %v", page.Next, err)
 		}
 		for _, cursor := range []string{page.Next + " ", page.Next + ".1", "1", "1.", ".1", "+1.1", "1.0x1",
 			"99999999999999999999.1"} {
-			_, err := r.Groups(t.Context(), inbox.GroupFilter{Limit: 1}, cursor)
+			_, err := r.Groups(t.Context(), groups.GroupFilter{Limit: 1}, cursor)
 			r.refused(err, task.Invalid)
 		}
 	})
@@ -41,7 +43,7 @@ func TestIgnoreCountsMergedGroups(t *testing.T) {
 			of = r.die(dead(100+n, "Schema"))[0].Group
 		}
 		r.pass(time.Second)
-		if _, err := r.ChangeGroup(t.Context(), into, inbox.GroupChange{State: model.GroupIgnored,
+		if _, err := r.ChangeGroup(t.Context(), into, groups.GroupChange{State: model.GroupIgnored,
 			Ignore: deadletter.Ignore{Count: 5}}); err != nil {
 			t.Fatal(err)
 		}
@@ -71,10 +73,10 @@ func TestSourceFormats(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		for name, s := range map[string]deadletter.Source{
 			"unknown format": {Driver: "memory", Queue: "q", Format: "odd"},
-			"format":         {Driver: inbox.HTTP, Format: "raw"},
-			"url":            {Driver: inbox.HTTP, URL: "redis://localhost"},
-			"queue":          {Driver: inbox.HTTP, Queue: "q"},
-			"target":         {Driver: inbox.HTTP, Targets: []string{"javascript:x"}},
+			"format":         {Driver: deadletter.DriverHTTP, Format: "raw"},
+			"url":            {Driver: deadletter.DriverHTTP, URL: "redis://localhost"},
+			"queue":          {Driver: deadletter.DriverHTTP, Queue: "q"},
+			"target":         {Driver: deadletter.DriverHTTP, Targets: []string{"javascript:x"}},
 			"driver":         {Driver: "odd"},
 		} {
 			s.Namespace, s.Name = "default", "s"
@@ -92,7 +94,8 @@ func TestNewVersions(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		by := inbox.By{Version: 3}
-		_, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new", Driver: inbox.HTTP}, by)
+		_, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new",
+			Driver: deadletter.DriverHTTP}, by)
 		r.refused(err, task.Conflict)
 		_, err = r.SavePolicy(t.Context(), &deadletter.Policy{Namespace: "default", Source: "orders",
 			Strategy: model.Immediate}, by)
@@ -108,7 +111,7 @@ func TestNamespaceOfSelection(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		got := r.die(dead(1, "Timeout"))[0]
 		total := func(s deadletter.Selection) string {
-			p, err := r.PreviewRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: s})
+			p, err := r.PreviewRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive, Selection: s})
 			if err != nil {
 				return string(task.CodeOf(err))
 			}
@@ -136,7 +139,7 @@ func TestManyDestinations(t *testing.T) {
 			batch = append(batch, a)
 		}
 		r.die(batch...)
-		req := inbox.RedriveRequest{Operation: model.OpRedrive, Selection: deadletter.Selection{Namespace: "default"}}
+		req := redrive.Request{Operation: model.OpRedrive, Selection: deadletter.Selection{Namespace: "default"}}
 		p, err := r.PreviewRedrive(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/webhook"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/replay"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -28,7 +30,7 @@ func (b *broker) kept() (log, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.log == nil {
-		return log{}, inbox.ErrNoLog
+		return log{}, seam.ErrNoLog
 	}
 	return *b.log, b.log.err
 }
@@ -41,18 +43,18 @@ func (b *broker) LogParts(context.Context, *deadletter.Source, string, time.Time
 }
 
 func (b *broker) ReadLog(_ context.Context, _ *deadletter.Source, _ string, part model.ReplayPart, max int) (
-	list []inbox.LogEntry, next int64, err error,
+	list []seam.LogEntry, next int64, err error,
 ) {
 	l, err := b.kept()
 	if err != nil {
 		return nil, part.Next, err
 	}
 	if part.Next < l.begin {
-		return nil, l.begin, &inbox.GoneError{Messages: l.begin - part.Next, Why: "retention"}
+		return nil, l.begin, &seam.GoneError{Messages: l.begin - part.Next, Why: "retention"}
 	}
 	for next = part.Next; next < part.To && len(list) < max; next++ {
 		at := next
-		e := inbox.LogEntry{Offset: at, Key: fmt.Append(nil, "k", at%2), Arrival: func() inbox.Arrival {
+		e := seam.LogEntry{Offset: at, Key: fmt.Append(nil, "k", at%2), Arrival: func() inbox.Arrival {
 			a := dead(int(at), "Timeout")
 			a.Position = fmt.Sprint("log/", at)
 			return a
@@ -75,7 +77,7 @@ func (b *broker) keeps(begin, end int64, err error) {
 
 func (r *rig) replays(spec deadletter.ReplaySpec) *deadletter.Replay {
 	r.t.Helper()
-	got, err := r.CreateReplay(r.t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "orders", Spec: spec,
+	got, err := r.CreateReplay(r.t.Context(), replay.Request{Namespace: "default", Source: "orders", Spec: spec,
 		Start: true})
 	if err != nil {
 		r.t.Fatal(err)
@@ -87,7 +89,7 @@ func (r *rig) replays(spec deadletter.ReplaySpec) *deadletter.Replay {
 func TestReplayPreview(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		request := inbox.ReplayRequest{Namespace: "default", Source: "orders"}
+		request := replay.Request{Namespace: "default", Source: "orders"}
 		_, err := r.PreviewReplay(t.Context(), request)
 		r.refused(err, task.Invalid) // the broker keeps nothing
 		r.broker.keeps(0, 30, nil)
@@ -101,7 +103,7 @@ func TestReplayPreview(t *testing.T) {
 		r.want("the preview", fmt.Sprint(p.Replay.Left(), p.Scanned, p.Selected, p.Whole, len(p.Samples)),
 			"30 30 15 true 10")
 		r.want("the second sample", fmt.Sprint(p.Samples[1].Offset, p.Samples[1].Known, p.Samples[2].Known), "2 true false")
-		list, err := r.Replays(t.Context(), inbox.ReplayFilter{Limit: 10})
+		list, err := r.Replays(t.Context(), replay.Filter{Limit: 10})
 		r.want("replays", fmt.Sprint(len(list), err), "0 <nil>")
 		r.want("letters", fmt.Sprint(r.groups()), "[Timeout open 1]")
 		for what, by := range map[string]inbox.By{"actor": {Actor: "a\x00"}, "reason": {Reason: "a\x00"}} {
@@ -137,7 +139,7 @@ func TestReplayIsTold(t *testing.T) {
 		r.want("the end", fmt.Sprintf("%+v", *e.Replay), fmt.Sprintf("{ReplayUUID:%s Source:orders Topic:orders.dlq "+
 			"Into:inbox FromState:running State:done Why: Left:0 Letters:14 Tasks:0 Known:1 Gone:5}", first.ID))
 		second := r.replays(deadletter.ReplaySpec{})
-		r.broker.keeps(0, 20, fmt.Errorf("%w: no permission", inbox.ErrForGood))
+		r.broker.keeps(0, 20, fmt.Errorf("%w: no permission", seam.ErrForGood))
 		r.pass(time.Second)
 		e = s.expect("replay.state running", "replay.state failed")
 		r.want("why", e.Replay.Why, "it cannot be read: no permission")
@@ -160,7 +162,7 @@ func TestEndedReplaysAreDeleted(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		r.broker.keeps(0, 3, nil)
-		open, err := r.CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "orders"})
+		open, err := r.CreateReplay(t.Context(), replay.Request{Namespace: "default", Source: "orders"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/deadletters/model"
-
 	"pgregory.net/rapid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -85,7 +85,7 @@ func TestRetryHeaders(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 9})
 		var got [][]deadletter.Header
-		r.broker.fails = func(o inbox.Outgoing) error {
+		r.broker.fails = func(o seam.Outgoing) error {
 			got = append(got, o.Content.Headers)
 			return nil
 		}
@@ -139,7 +139,7 @@ func TestCopies(t *testing.T) {
 		r.pass(time.Second)
 		r.want("sent", r.broker.to, "[default orders default orders default orders-retry]")
 
-		r.broker.fails = func(o inbox.Outgoing) error {
+		r.broker.fails = func(o seam.Outgoing) error {
 			if strings.HasPrefix(o.SendID, "copy") {
 				return errors.New("no room")
 			}
@@ -176,7 +176,7 @@ func TestLetterEvents(t *testing.T) {
 			many[i] = dead(i, "Timeout")
 		}
 		r.die(many...)
-		r.broker.fails = func(o inbox.Outgoing) error {
+		r.broker.fails = func(o seam.Outgoing) error {
 			if o.Letter.MessageID == "m7" {
 				return errors.New("refused")
 			}

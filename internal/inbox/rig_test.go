@@ -16,6 +16,9 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -117,7 +120,7 @@ func (r *rig) source(s deadletter.Source) {
 }
 
 // die captures messages of the source "orders" as its consumer would.
-func (r *rig) die(list ...inbox.Arrival) []inbox.Receipt {
+func (r *rig) die(list ...inbox.Arrival) []capture.Receipt {
 	r.t.Helper()
 	got, err := r.Capture(r.t.Context(), &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}, list)
 	if err != nil {
@@ -142,7 +145,7 @@ func placed(n int, cause string) inbox.Arrival {
 // as "title open", the fullest first
 func (r *rig) groups() []string {
 	r.t.Helper()
-	page, err := r.Groups(r.t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
+	page, err := r.Groups(r.t.Context(), groups.GroupFilter{Order: "open", Limit: 100}, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -182,11 +185,11 @@ type broker struct {
 	queues map[string]bool
 	sent   []string
 	got    map[string][]byte
-	to     []string                   // "namespace destination" of each send
-	fails  func(inbox.Outgoing) error // the broker's answer; nil: it takes everything
+	to     []string                  // "namespace destination" of each send
+	fails  func(seam.Outgoing) error // the broker's answer; nil: it takes everything
 	reads  [][]inbox.Arrival
-	gone   *inbox.GoneError // reported once
-	during func()           // runs once during a send; may be nil
+	gone   *seam.GoneError // reported once
+	during func()          // runs once during a send; may be nil
 	// before and after run around each send of a source's letters; may be nil.
 	after   func(source string)
 	before  func(ctx context.Context, source string)
@@ -229,7 +232,7 @@ func (*broker) Lag(context.Context, *deadletter.Source) (map[int32]int64, error)
 
 func (*broker) Breaker(*deadletter.Source) task.BreakerState { return task.BreakerClosed }
 
-func (b *broker) Send(ctx context.Context, s *deadletter.Source, to string, letters []inbox.Outgoing) []error {
+func (b *broker) Send(ctx context.Context, s *deadletter.Source, to string, letters []seam.Outgoing) []error {
 	if b.before != nil {
 		b.before(ctx, s.Name)
 	}
@@ -248,13 +251,13 @@ func (b *broker) Send(ctx context.Context, s *deadletter.Source, to string, lett
 	return errs
 }
 
-func (b *broker) deliver(letters []inbox.Outgoing) []error {
+func (b *broker) deliver(letters []seam.Outgoing) []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	errs := make([]error, len(letters))
 	for i, l := range letters {
 		if b.fails != nil {
-			if errs[i] = b.fails(l); errs[i] != nil && !errors.Is(errs[i], inbox.ErrUnknown) {
+			if errs[i] = b.fails(l); errs[i] != nil && !errors.Is(errs[i], seam.ErrUnknown) {
 				continue
 			}
 		}
@@ -265,10 +268,10 @@ func (b *broker) deliver(letters []inbox.Outgoing) []error {
 }
 
 func (b *broker) Peek(context.Context, *deadletter.Source, int) ([]inbox.Arrival, error) {
-	return nil, inbox.ErrNoPeek
+	return nil, seam.ErrNoPeek
 }
 
-func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ inbox.ReadOptions,
+func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ seam.ReadOptions,
 	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
 	for {

@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -17,7 +19,7 @@ import (
 // withoutRights is a broker that answers, but refuses to count queues.
 type withoutRights struct{ inbox.Carrier }
 
-var errNoPermission = fmt.Errorf("%w: NOPERM this user has no permissions to run the 'llen' command", inbox.ErrRefused)
+var errNoPermission = fmt.Errorf("%w: NOPERM this user has no permissions to run the 'llen' command", seam.ErrRefused)
 
 func (withoutRights) Depth(context.Context, *deadletter.Source) (int64, error) {
 	return 0, errNoPermission
@@ -42,7 +44,7 @@ func TestBrokerThatRefuses(t *testing.T) {
 		r.die(dead(1, "Timeout"))
 		for to, want := range map[string]string{"": errNoPermission.Error(),
 			"lost": "no route to host"} {
-			p, err := r.PreviewRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Destination: to,
+			p, err := r.PreviewRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive, Destination: to,
 				Selection: deadletter.Selection{Namespace: "default"}})
 			if err != nil || len(p.Problems) != 1 || !strings.HasSuffix(p.Problems[0].Message, want) {
 				t.Errorf("to %q: %v, %+v", to, err, p)

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -28,12 +29,12 @@ func (r *rig) save(name, when string, keys ...string) *deadletter.Rule {
 	return saved
 }
 
-func (r *rig) one(a inbox.Arrival) *inbox.GroupStory {
+func (r *rig) one(a inbox.Arrival) *groups.GroupStory {
 	r.t.Helper()
 	return r.group(r.die(a)[0].Group)
 }
 
-func (r *rig) group(id deadletter.GroupID) *inbox.GroupStory {
+func (r *rig) group(id deadletter.GroupID) *groups.GroupStory {
 	r.t.Helper()
 	g, err := r.Group(r.t.Context(), id)
 	if err != nil {
@@ -191,7 +192,7 @@ func TestTestRule(t *testing.T) {
 		r.one(tenant(2, "Timeout", "globex"))
 		rule := &deadletter.Rule{Namespace: "default", Name: "t", When: `header("tenant") == "acme"`,
 			Keys: []string{`header("tenant")`}}
-		trial, err := r.TestRule(t.Context(), inbox.RuleTest{Rule: rule, Group: group})
+		trial, err := r.TestRule(t.Context(), groups.RuleTest{Rule: rule, Group: group})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,14 +204,14 @@ func TestTestRule(t *testing.T) {
 		r.want("saved", saved.Version, 1)
 
 		f := deadletter.Facts{Kind: model.KindLetter, Failure: failure.Report{Message: "m"}, Handler: "ship"}
-		trial, err = r.TestRule(t.Context(), inbox.RuleTest{Rule: rule, Facts: &f})
+		trial, err = r.TestRule(t.Context(), groups.RuleTest{Rule: rule, Facts: &f})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.want("a failure without the header", trial.Matched, 0)
-		_, err = r.TestRule(t.Context(), inbox.RuleTest{Rule: rule})
+		_, err = r.TestRule(t.Context(), groups.RuleTest{Rule: rule})
 		r.refused(err, task.Invalid)
-		_, err = r.TestRule(t.Context(), inbox.RuleTest{Rule: rule, Group: 12345})
+		_, err = r.TestRule(t.Context(), groups.RuleTest{Rule: rule, Group: 12345})
 		r.refused(err, task.NotFound)
 	})
 }
@@ -225,7 +226,7 @@ func TestRulesForTasks(t *testing.T) {
 		r.fail("Timeout")
 		r.pass(time.Second)
 		r.want("open", fmt.Sprint(r.group(group).Group.OpenLetters, r.group(group).Group.OpenCases), "1 1")
-		trial, err := r.TestRule(t.Context(), inbox.RuleTest{Group: group, Rule: &deadletter.Rule{Namespace: "default",
+		trial, err := r.TestRule(t.Context(), groups.RuleTest{Group: group, Rule: &deadletter.Rule{Namespace: "default",
 			Name: "t", When: `kind == "case" and error_type == "Timeout"`}})
 		if err != nil {
 			t.Fatal(err)

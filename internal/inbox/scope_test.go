@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -35,7 +36,7 @@ func TestFreezeWithinNamespace(t *testing.T) {
 			[]inbox.Arrival{dead(1, "Timeout")}); err != nil {
 			t.Fatal(err)
 		}
-		discard := inbox.RedriveRequest{By: inbox.By{Reason: "test"}, Operation: model.OpDiscard}
+		discard := redrive.Request{By: inbox.By{Reason: "test"}, Operation: model.OpDiscard}
 		made, err := r.CreateRedrive(limited(t, "other"), discard)
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +86,7 @@ func TestRestoreIsForDiscardedLetters(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.pass(0)
-		req := inbox.RedriveRequest{By: inbox.By{Reason: "mistake"}, Operation: model.OpRestore,
+		req := redrive.Request{By: inbox.By{Reason: "mistake"}, Operation: model.OpRestore,
 			Selection: deadletter.Selection{Namespace: "default"}, Start: true}
 		made, err := r.CreateRedrive(t.Context(), req)
 		if err != nil {

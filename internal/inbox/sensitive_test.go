@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -30,7 +31,7 @@ func TestRulesSeeMasks(t *testing.T) {
 		whole := r.die(tenant(1, "Timeout", "acme"), tenant(2, "Timeout", "globex"))[0].Group
 		r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq",
 			SensitiveHeaders: []string{"Tenant"}})
-		clear := func(g *inbox.GroupStory) {
+		clear := func(g *groups.GroupStory) {
 			t.Helper()
 			for _, text := range []string{g.Group.Title, g.Group.Print.Title(), fmt.Sprint(g.Why)} {
 				if strings.Contains(text, "acme") || strings.Contains(text, "globex") {
@@ -39,23 +40,23 @@ func TestRulesSeeMasks(t *testing.T) {
 			}
 		}
 		asks := &deadletter.Rule{Namespace: "default", Name: "asks", When: `header("tenant") == "acme"`}
-		trial, err := r.TestRule(t.Context(), inbox.RuleTest{Rule: asks, Group: whole})
+		trial, err := r.TestRule(t.Context(), groups.RuleTest{Rule: asks, Group: whole})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.want("a condition on the value", fmt.Sprint(trial.Tried, trial.Matched), "2 0")
 		asks.When, asks.Keys = `header("tenant") != ""`, []string{`header("tenant")`}
-		if trial, err = r.TestRule(t.Context(), inbox.RuleTest{Rule: asks, Group: whole}); err != nil {
+		if trial, err = r.TestRule(t.Context(), groups.RuleTest{Rule: asks, Group: whole}); err != nil {
 			t.Fatal(err)
 		}
 		r.want("a key of the value", []string{trial.Items[0].Print.Title(), trial.Items[1].Print.Title()},
 			[]string{"asks: [masked]", "asks: [masked]"})
 
-		if _, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{Name: "one", When: `header("tenant") == "acme"`,
+		if _, err := r.SplitGroup(t.Context(), whole, groups.SplitRequest{Name: "one", When: `header("tenant") == "acme"`,
 			Keys: []string{"handler"}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{Name: "all", When: `header("tenant") != ""`,
+		if _, err := r.SplitGroup(t.Context(), whole, groups.SplitRequest{Name: "all", When: `header("tenant") != ""`,
 			Keys: []string{`header("tenant")`}}); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -35,7 +36,7 @@ func TestSplit(t *testing.T) {
 		r.want("one group", late, whole)
 		before := r.counts(whole)
 
-		rule, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{By: inbox.By{Actor: "ann"},
+		rule, err := r.SplitGroup(t.Context(), whole, groups.SplitRequest{By: inbox.By{Actor: "ann"},
 			When: `header("tenant") == "acme"`, Title: "Acme"})
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +83,8 @@ func TestSplitByKeys(t *testing.T) {
 		r.fail("Timeout")
 		r.pass(time.Second)
 		r.want("together", r.counts(whole), "2 1 1 2")
-		if _, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{Name: "kinds", Keys: []string{"kind"}}); err != nil {
+		kinds := groups.SplitRequest{Name: "kinds", Keys: []string{"kind"}}
+		if _, err := r.SplitGroup(t.Context(), whole, kinds); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(4 * time.Second)
@@ -90,23 +92,24 @@ func TestSplitByKeys(t *testing.T) {
 		r.want("nothing is left", r.counts(whole), "0 0 0 0")
 		letters := r.one(dead(10, "Timeout")).Group
 		r.want("letters", letters.Title+" "+r.counts(letters.ID), "kinds: letter 2 2 0 2")
-		if _, err := r.SplitGroup(t.Context(), letters.ID, inbox.SplitRequest{When: `message contains "order 11"`}); err != nil {
+		eleventh := groups.SplitRequest{When: `message contains "order 11"`}
+		if _, err := r.SplitGroup(t.Context(), letters.ID, eleventh); err != nil {
 			t.Fatal(err)
 		}
 		inner := r.one(dead(11, "Timeout")).Group
 		r.want("a split of a split", inner.Print.Rule[:6], "split-")
-		_, err := r.SplitGroup(t.Context(), letters.ID, inbox.SplitRequest{When: `message contains "order 11"`})
+		_, err := r.SplitGroup(t.Context(), letters.ID, groups.SplitRequest{When: `message contains "order 11"`})
 		r.refused(err, task.Conflict) // the same request twice
 		_, err = r.UnsplitGroup(t.Context(), letters.ID, inbox.By{})
 		r.refused(err, task.WrongState) // the inner split goes first
 
-		_, err = r.SplitGroup(t.Context(), whole, inbox.SplitRequest{Name: "kinds", When: "true"})
+		_, err = r.SplitGroup(t.Context(), whole, groups.SplitRequest{Name: "kinds", When: "true"})
 		r.refused(err, task.Conflict)
-		_, err = r.SplitGroup(t.Context(), whole, inbox.SplitRequest{When: "tru"})
+		_, err = r.SplitGroup(t.Context(), whole, groups.SplitRequest{When: "tru"})
 		r.refused(err, task.Invalid)
-		_, err = r.SplitGroup(t.Context(), whole, inbox.SplitRequest{})
+		_, err = r.SplitGroup(t.Context(), whole, groups.SplitRequest{})
 		r.refused(err, task.Invalid)
-		_, err = r.SplitGroup(t.Context(), 12345, inbox.SplitRequest{When: "true"})
+		_, err = r.SplitGroup(t.Context(), 12345, groups.SplitRequest{When: "true"})
 		r.refused(err, task.NotFound)
 		_, err = r.SaveRule(t.Context(), &deadletter.Rule{Namespace: "default", Name: "kinds", When: "true"}, inbox.By{})
 		r.refused(err, task.Conflict)

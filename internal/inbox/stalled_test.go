@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
@@ -82,7 +84,7 @@ func TestSplitWhileSending(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		from := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))[0].Group
 		r.pass(time.Second)
-		r.broker.fails = func(inbox.Outgoing) error { return errors.New("refused") }
+		r.broker.fails = func(seam.Outgoing) error { return errors.New("refused") }
 		r.broker.during = func() { r.splitByOrigin(from) }
 		r.begin(deadletter.Plan{}, nil)
 		r.wantMoved()
@@ -91,7 +93,7 @@ func TestSplitWhileSending(t *testing.T) {
 
 func (r *rig) splitByOrigin(from deadletter.GroupID) {
 	ctx := context.WithoutCancel(r.t.Context())
-	if _, err := r.SplitGroup(ctx, from, inbox.SplitRequest{Keys: []string{"origin"}}); err != nil {
+	if _, err := r.SplitGroup(ctx, from, groups.SplitRequest{Keys: []string{"origin"}}); err != nil {
 		r.t.Error(err)
 	}
 	r.later(5 * time.Second)
@@ -107,7 +109,7 @@ func (r *rig) wantMoved() {
 	r.t.Helper()
 	r.pass(time.Second)
 	r.pass(5 * time.Second)
-	page, err := r.Groups(r.t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
+	page, err := r.Groups(r.t.Context(), groups.GroupFilter{Order: "open", Limit: 100}, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -124,16 +126,16 @@ func TestEqualMessageDuringASend(t *testing.T) {
 		letters int
 	}{
 		"Confirmed": {nil, 1},
-		"NoAnswer":  {inbox.ErrUnknown, 2},
-		"NotTried":  {inbox.ErrNotTried, 2},
-		"Refused":   {inbox.ErrForGood, 2},
+		"NoAnswer":  {seam.ErrUnknown, 2},
+		"NotTried":  {seam.ErrNotTried, 2},
+		"Refused":   {seam.ErrForGood, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onEveryDatabase(t, func(t *testing.T, r *rig) {
 				first := r.die(bare("1"))[0].Letter
 				r.begin(deadletter.Plan{Observe: time.Hour}, nil)
-				r.broker.fails = func(inbox.Outgoing) error { return c.answer }
+				r.broker.fails = func(seam.Outgoing) error { return c.answer }
 				r.broker.during = func() {
 					r.want("the equal job", r.die(bare("2"))[0].Letter, first)
 				}
@@ -164,7 +166,7 @@ func TestEqualMessageOfUnknownSend(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		first := r.die(bare("1"))[0].Letter
 		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
-		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+		r.broker.fails = func(seam.Outgoing) error { return seam.ErrUnknown }
 		r.advance()
 		got := r.die(bare("2"))[0]
 		r.want("the equal job", []any{got.Status, got.Letter == first}, []any{model.Captured, false})
@@ -180,7 +182,7 @@ func TestEqualMessageBeforeTheOther(t *testing.T) {
 		for name, during := range map[string]bool{"during the send": true, "after it": false} {
 			first := r.die(bare("1 " + name))[0].Letter
 			r.begin(deadletter.Plan{Observe: time.Hour}, nil)
-			r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+			r.broker.fails = func(seam.Outgoing) error { return seam.ErrUnknown }
 			r.advance()
 			r.broker.fails = nil
 			sent := back(r.letter(first), "Timeout")

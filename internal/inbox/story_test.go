@@ -9,6 +9,10 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/worker/protocol"
@@ -31,7 +35,7 @@ func TestNight(t *testing.T) {
 		r.want("groups", len(r.groups()), 3)
 		r.want("the first", r.groups()[0][len(r.groups()[0])-8:], "open 200")
 
-		redrive, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{By: inbox.By{Actor: "ann", Reason: "fixed"},
+		redrive, err := r.CreateRedrive(t.Context(), redrive.Request{By: inbox.By{Actor: "ann", Reason: "fixed"},
 			Operation: model.OpRedrive, Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
 			Plan: deadletter.Plan{Canary: 30, Factor: 3, Largest: 300, Observe: time.Minute},
 			Stop: deadletter.StopRule{ReturnedShare: 0.1}, Start: true})
@@ -100,7 +104,7 @@ func TestCaptureOnce(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		first := r.die(placed(1, "Timeout"))[0]
 		r.want("first", first.Status, model.Captured)
-		r.want("again", r.die(placed(1, "Timeout"))[0], inbox.Receipt{Letter: first.Letter, Group: first.Group,
+		r.want("again", r.die(placed(1, "Timeout"))[0], capture.Receipt{Letter: first.Letter, Group: first.Group,
 			Status: model.Duplicate})
 		both := r.die(placed(2, "Timeout"), placed(2, "Timeout"))
 		r.want("twice in one batch", both[1].Status, model.Duplicate)
@@ -118,7 +122,7 @@ func TestCaptureOnce(t *testing.T) {
 			r.want("occurrences", l.Occurrences, round+1)
 			r.want("parked", l.Parked, round == 3)
 		}
-		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
+		_, err := r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{first.Letter}}, Start: true})
 		r.refused(err, task.Conflict)
 		story, err := r.Letter(t.Context(), first.Letter)
@@ -131,7 +135,7 @@ func TestCaptureOnce(t *testing.T) {
 
 func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
 	r.t.Helper()
-	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: s,
+	made, err := r.CreateRedrive(r.t.Context(), redrive.Request{Operation: model.OpRedrive, Selection: s,
 		Start: true})
 	if err != nil {
 		r.t.Fatal(err)
@@ -212,7 +216,7 @@ func TestReportedOriginIsNoTarget(t *testing.T) {
 		if _, err := r.Report(t.Context(), "default", "web", []inbox.Report{report}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
+		_, err := r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", Source: "web"}, Start: true})
 		r.refused(err, task.Invalid)
 	})
@@ -243,7 +247,7 @@ func TestMergedGroups(t *testing.T) {
 		if _, err := r.UnmergeGroup(t.Context(), b, inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
-		_, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: of})
+		_, err = r.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive, Selection: of})
 		r.refused(err, task.Conflict) // nothing is left
 	})
 }
@@ -254,7 +258,7 @@ func TestRegression(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		id := r.die(dead(1, "Timeout"))[0].Group
 		r.pass(time.Hour)
-		if _, err := r.ChangeGroup(t.Context(), id, inbox.GroupChange{State: model.GroupResolved,
+		if _, err := r.ChangeGroup(t.Context(), id, groups.GroupChange{State: model.GroupResolved,
 			ResolvedIn: "1.4"}); err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +289,7 @@ func TestEditDiff(t *testing.T) {
 		id := r.die(a)[0].Letter
 		edit := &deadletter.Edit{Patch: []byte(`{"price":12}`), DropHeaders: []string{"trace"},
 			SetHeaders: []deadletter.Header{{Name: "kind", Value: []byte("fixed")}}}
-		request := inbox.RedriveRequest{Operation: model.OpRedrive, Edit: edit, Start: true,
+		request := redrive.Request{Operation: model.OpRedrive, Edit: edit, Start: true,
 			Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{id}}}
 		preview, err := r.PreviewRedrive(t.Context(), request)
 		if err != nil {
@@ -316,8 +320,8 @@ func TestEditDiff(t *testing.T) {
 		r.want("comes back", r.die(back(l, "Price"))[0].Status, model.Duplicate) // at the same position
 		again := back(l, "Price")
 		again.Position = "another"
-		r.want("comes back", r.die(again)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
-		cleared, err := r.EditLetter(t.Context(), id, inbox.LetterEdit{Clear: true})
+		r.want("comes back", r.die(again)[0], capture.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
+		cleared, err := r.EditLetter(t.Context(), id, letters.LetterEdit{Clear: true})
 		if err != nil {
 			t.Fatal(err)
 		}

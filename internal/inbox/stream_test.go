@@ -9,19 +9,21 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // wave captures 270 letters, sent in batches of 50, 100, 100 and 20, and starts a redrive in one wave.
 func (r *rig) wave(stop deadletter.StopRule) *deadletter.Redrive {
 	r.t.Helper()
-	inbox.SendInBatches(r.Inbox, 50)
+	r.Batch = 50
 	var batch []inbox.Arrival
 	for n := range 270 {
 		batch = append(batch, dead(n, "Timeout"))
 	}
 	r.die(batch...)
-	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Stop: stop,
+	made, err := r.CreateRedrive(r.t.Context(), redrive.Request{Operation: model.OpRedrive, Stop: stop,
 		Plan:      deadletter.Plan{Canary: 270, Largest: 270, Observe: time.Hour},
 		Selection: deadletter.Selection{Namespace: "default", Source: "orders"}, Start: true})
 	if err != nil {
@@ -68,7 +70,7 @@ func TestStopInLargeWave(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		sends := 0
-		r.broker.fails = func(inbox.Outgoing) error {
+		r.broker.fails = func(seam.Outgoing) error {
 			if sends++; sends == 70 {
 				return errors.New("refused")
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
@@ -30,7 +31,7 @@ func TestRetentionOfRedrivesAndGroups(t *testing.T) {
 		rd := r.redrive(deadletter.Selection{Namespace: "default", Source: "orders"}).ID
 		r.pass(time.Minute) // it ends
 		r.die(back(r.letter(kept.Letter), "Schema"))
-		if _, err := r.ChangeGroup(t.Context(), first.Group, inbox.GroupChange{Note: "the disk"}); err != nil {
+		if _, err := r.ChangeGroup(t.Context(), first.Group, groups.GroupChange{Note: "the disk"}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(89 * day)
@@ -79,7 +80,7 @@ func TestSplitGroupIsKept(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		whole := r.die(dead(1, "Timeout"))[0].Group
-		if _, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{When: "true"}); err != nil {
+		if _, err := r.SplitGroup(t.Context(), whole, groups.SplitRequest{When: "true"}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(time.Minute)

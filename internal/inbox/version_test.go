@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -42,7 +43,7 @@ func TestGroupsOfTheVersionBefore(t *testing.T) {
 		s := r.listen(tasker.EventFilter{})
 		change := func(state model.GroupState) {
 			t.Helper()
-			if _, err := r.ChangeGroup(t.Context(), old, inbox.GroupChange{State: state}); err != nil {
+			if _, err := r.ChangeGroup(t.Context(), old, groups.GroupChange{State: state}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -74,7 +75,7 @@ func TestGroupsOfTheVersionBefore(t *testing.T) {
 func TestSplitOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		rule, err := r.SplitGroup(t.Context(), r.groupOfVersion1("HTTP 404"), inbox.SplitRequest{
+		rule, err := r.SplitGroup(t.Context(), r.groupOfVersion1("HTTP 404"), groups.SplitRequest{
 			When: `message contains "404"`, Title: "missing", By: inbox.By{Reason: "noise"}})
 		if err != nil {
 			t.Fatal(err)

@@ -2,10 +2,12 @@ package inbox_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
 )
 
 // A resumed source is read without waiting for the interval between looks.
@@ -26,7 +28,7 @@ func TestChangedSourceIsReadAtOnce(t *testing.T) {
 		tick := make(chan time.Time)
 		go func() {
 			defer close(ended)
-			inbox.ReadOn(ctx, r.Inbox, "n1", tick)
+			capture.NewReaders(r.Capturer, "n1", slog.New(slog.DiscardHandler)).Run(ctx, tick)
 		}()
 		tick <- noon // the first look is over
 		tick <- noon

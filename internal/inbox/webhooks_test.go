@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/webhook"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/worker"
@@ -218,7 +219,7 @@ func TestWebhookRefused(t *testing.T) {
 		}
 		r.want("deliveries", len(r.deliveries()), 2)
 		r.want("requests", len(all.got), 0)
-		page, err := r.Groups(t.Context(), inbox.GroupFilter{Namespace: deadletter.SystemNamespace, Limit: 10}, "")
+		page, err := r.Groups(t.Context(), groups.GroupFilter{Namespace: deadletter.SystemNamespace, Limit: 10}, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -80,7 +80,9 @@ func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID)
 	return items.first(ctx, s, ` WHERE i.redrive_id = $1 AND i.item_id = $2`+s.Lock, s.id(redrive), s.id(of))
 }
 
-func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) ([]inbox.CaseItem, error) {
+func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) (
+	[]redrive.CaseItem, error,
+) {
 	w := where{}
 	w.add("i.kind = 'case'")
 	w.add("i.state = 'sent'")
@@ -96,7 +98,7 @@ func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave,
 		w.text() + ` ORDER BY i.redrive_id, i.no LIMIT ` + w.arg(limit) + `) i
  LEFT JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = i.item_id LEFT JOIN tasker_tasks t ON t.id = c.task_uuid
  ORDER BY i.redrive_id, i.no`
-	return collect(ctx, s, func(row Row) (c inbox.CaseItem, err error) {
+	return collect(ctx, s, func(row Row) (c redrive.CaseItem, err error) {
 		err = s.read(row, append(itemFields(&c.Item), (*string)(&c.Status), (*int64)(&c.Group), (*string)(&c.Task),
 			&c.Since)...)
 		return c, err

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/compat"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -224,7 +225,7 @@ func (s letterRows) LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID
 }
 
 // Each state is one walk along the index of sources.
-func (s letterRows) OldestLetters(ctx context.Context, f inbox.QueueFilter) ([]task.ID, error) {
+func (s letterRows) OldestLetters(ctx context.Context, f compat.QueueFilter) ([]task.ID, error) {
 	w := where{}
 	walks := w.union(len(f.States), func(i int, one *where) string {
 		one.add("l.namespace = ?", f.Namespace)

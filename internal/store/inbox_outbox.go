@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/outbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -91,10 +91,10 @@ func (letterRows) SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.Sen
 
 // Two index look-ups for each: a poisonous content may have been sent back a hundred thousand times.
 func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source string,
-	contents []inbox.SentContent,
-) (map[inbox.SentContent]int, error) {
+	contents []outbox.SentContent,
+) (map[outbox.SentContent]int, error) {
 	s := letterRows{In(tx)}
-	found := map[inbox.SentContent]int{}
+	found := map[outbox.SentContent]int{}
 	for part := range slices.Chunk(contents, fetched) {
 		w := where{}
 		name, of := w.arg(namespace), w.arg(source)
@@ -110,7 +110,7 @@ func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source 
 		query := `SELECT v.column1, v.column2, ` + look("1") + `, ` + look("0") + ` FROM (VALUES ` +
 			strings.Join(values, ", ") + `) AS v`
 		err := s.Query(ctx, query, w.args, func(row Row) error {
-			var c inbox.SentContent
+			var c outbox.SentContent
 			var open, closed int
 			err := row.Scan((*Text)(&c.Content), (*Text)(&c.MessageID), &open, &closed)
 			if n := max(open, closed); n > 0 {
@@ -127,7 +127,7 @@ func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source 
 
 // Locking skips a send that another transaction consumes meanwhile, so it looks again until there are enough or no
 // more.
-func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of inbox.SentContent,
+func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of outbox.SentContent,
 	limit int,
 ) ([]deadletter.Send, error) {
 	s := In(tx)

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/replay"
+	"github.com/taskerhq/tasker/internal/inbox/tidy"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -59,7 +61,7 @@ func (letterRows) SaveRedrive(ctx context.Context, tx engine.Tx, r *deadletter.R
 }
 
 // Each state is one walk along an index; without states the primary key is one.
-func (s letterRows) ListRedrives(ctx context.Context, f inbox.RedriveFilter) ([]*deadletter.Redrive, error) {
+func (s letterRows) ListRedrives(ctx context.Context, f redrive.Filter) ([]*deadletter.Redrive, error) {
 	terms := func(w *where) {
 		w.addIf(f.Namespace != "", "r.namespace = ?", f.Namespace)
 		w.addIf(!f.Below.IsZero(), "r.redrive_id < ?", s.id(f.Below))
@@ -140,14 +142,14 @@ func (s letterRows) frozenItems(ctx context.Context, w *where, r *deadletter.Red
 }
 
 // The cases of a redrive are watched until their tasks end, even after the redrive.
-func (s letterRows) EndedRedrives(ctx context.Context, behind inbox.EndedRedrive, before task.Instant,
+func (s letterRows) EndedRedrives(ctx context.Context, behind tidy.EndedRedrive, before task.Instant,
 	limit int,
-) ([]inbox.EndedRedrive, error) {
+) ([]tidy.EndedRedrive, error) {
 	const query = `SELECT r.redrive_id, r.ended_at FROM tasker_redrives r WHERE r.ended_at <> 0 AND r.ended_at <= $1
   AND (r.ended_at, r.redrive_id) > (CAST($2 AS bigint), $3) AND NOT EXISTS (SELECT 1 FROM tasker_redrive_items i
    WHERE i.redrive_id = r.redrive_id AND i.kind = 'case' AND i.state = 'sent')
  ORDER BY r.ended_at, r.redrive_id LIMIT $4`
-	return collect(ctx, s, func(row Row) (r inbox.EndedRedrive, err error) {
+	return collect(ctx, s, func(row Row) (r tidy.EndedRedrive, err error) {
 		err = row.Scan(s.ScanID(&r.ID), &r.At)
 		return r, err
 	}, query, int64(before), int64(behind.At), s.id(behind.ID), limit)
@@ -206,7 +208,7 @@ func (s letterRows) replayByID(ctx context.Context, id task.ID, lock string) (*d
 	return replays.byID(ctx, s.SQL, ` WHERE r.replay_id = $1`+lock, id)
 }
 
-func (s letterRows) ListReplays(ctx context.Context, f inbox.ReplayFilter) ([]*deadletter.Replay, error) {
+func (s letterRows) ListReplays(ctx context.Context, f replay.Filter) ([]*deadletter.Replay, error) {
 	w := where{}
 	w.addIf(f.Namespace != "", "r.namespace = ?", f.Namespace)
 	w.addIf(!f.Below.IsZero(), "r.replay_id < ?", s.id(f.Below))

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/outbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -73,7 +73,7 @@ func (s SQL) reaching(ctx context.Context, n int, updates func(exec func(query s
 		return err
 	})
 	if err == nil && reached != int64(n) {
-		err = inbox.ErrChanged
+		err = outbox.ErrChanged
 	}
 	return err
 }

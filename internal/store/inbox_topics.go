@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/compat"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -35,7 +35,7 @@ func scanText(row Row) (string, error) {
 
 // topicWalk returns the condition of a walk along one index: all letters of a filter in one state. With an origin and a
 // type, it uses the index of types and compares origins.
-func topicWalk(f inbox.TopicFilter, state model.LetterState, args []any) where {
+func topicWalk(f compat.TopicFilter, state model.LetterState, args []any) where {
 	w := where{args: args}
 	w.add("l.namespace = ?", f.Namespace)
 	if f.EventType != "" {
@@ -49,14 +49,16 @@ func topicWalk(f inbox.TopicFilter, state model.LetterState, args []any) where {
 	return w
 }
 
-func topicStates(f inbox.TopicFilter) []model.LetterState {
+func topicStates(f compat.TopicFilter) []model.LetterState {
 	if len(f.States) == 0 {
 		return model.LetterStates
 	}
 	return f.States
 }
 
-func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit int) (map[model.LetterState]int, error) {
+func (s letterRows) CountTopic(ctx context.Context, f compat.TopicFilter, limit int) (
+	map[model.LetterState]int, error,
+) {
 	out := map[model.LetterState]int{}
 	for _, state := range topicStates(f) {
 		w := topicWalk(f, state, nil)
@@ -72,8 +74,8 @@ func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit i
 	return out, nil
 }
 
-func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample int) (inbox.TopicSample, error) {
-	var out inbox.TopicSample
+func (s letterRows) SampleTopic(ctx context.Context, f compat.TopicFilter, sample int) (compat.TopicSample, error) {
+	var out compat.TopicSample
 	for _, state := range topicStates(f) {
 		w := topicWalk(f, state, nil)
 		terms := w.text()
@@ -82,7 +84,7 @@ func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample
   coalesce((SELECT l.first_at FROM tasker_letters l` + terms + ` ORDER BY l.letter_id LIMIT 1), 0)
  FROM (SELECT l.replays, l.first_at, l.last_at FROM tasker_letters l` + terms + ` ORDER BY l.letter_id DESC LIMIT ` +
 			w.arg(sample) + `) q`
-		var part inbox.TopicSample
+		var part compat.TopicSample
 		var oldest task.Instant
 		err := s.Query(ctx, query, w.args, func(row Row) error {
 			return row.Scan(&part.N, &part.Replays, &part.MaxReplay, &part.FirstAt, &part.LastAt, &part.NewestFirstAt,
@@ -110,7 +112,7 @@ func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample
 }
 
 // Each state is one walk.
-func (s letterRows) TopicLetters(ctx context.Context, f inbox.TopicFilter, skip, limit int) ([]*deadletter.Letter,
+func (s letterRows) TopicLetters(ctx context.Context, f compat.TopicFilter, skip, limit int) ([]*deadletter.Letter,
 	error,
 ) {
 	w, states := where{}, topicStates(f)

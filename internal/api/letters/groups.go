@@ -7,14 +7,14 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/api/refusal"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/groups"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 func (b *backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
-	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: f.State, Owner: f.Owner,
+	page, err := b.inbox.Groups(ctx, groups.GroupFilter{Namespace: f.Namespace, State: f.State, Owner: f.Owner,
 		Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order, Limit: cmp.Or(f.Limit, defaultPage)}, f.Cursor)
 	if err != nil {
 		return nil, refusal.Moved(err, "cursor", "query.cursor")
@@ -40,18 +40,18 @@ func (b *backend) ChangeGroup(ctx context.Context, id string, ch deadletters.Gro
 
 func (b *backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange) (*deadletters.ChangedGroups, error) {
 	var r reader
-	change := inbox.GroupsChange{GroupChange: r.groupChange(&req.GroupChange), Groups: r.groups("/groups", req.Groups),
+	change := groups.Changes{GroupChange: r.groupChange(&req.GroupChange), Groups: r.groups("/groups", req.Groups),
 		DryRun: req.DryRun}
 	if f := req.Filter; f != nil {
-		change.Filter = &inbox.GroupFilter{Namespace: f.Namespace, State: f.State, Owner: f.Owner,
+		change.Filter = &groups.GroupFilter{Namespace: f.Namespace, State: f.State, Owner: f.Owner,
 			Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly}
 	}
-	return asked(ctx, &r, b.inbox.ChangeGroups, change, func(results []inbox.GroupResult) deadletters.ChangedGroups {
+	return asked(ctx, &r, b.inbox.ChangeGroups, change, func(results []groups.GroupResult) deadletters.ChangedGroups {
 		return deadletters.ChangedGroups{Results: each(results, shownGroupResult), DryRun: req.DryRun}
 	})
 }
 
-func shownGroupResult(r inbox.GroupResult) deadletters.GroupResult {
+func shownGroupResult(r groups.GroupResult) deadletters.GroupResult {
 	out := deadletters.GroupResult{GroupID: r.ID.String()}
 	if r.Group != nil {
 		out.Title, out.State = r.Group.Title, r.Group.State
@@ -62,8 +62,8 @@ func shownGroupResult(r inbox.GroupResult) deadletters.GroupResult {
 	return out
 }
 
-func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {
-	change := inbox.GroupChange{By: r.by(ch.Act), State: ch.State, ResolvedIn: ch.ResolvedIn,
+func (r *reader) groupChange(ch *deadletters.GroupChange) groups.GroupChange {
+	change := groups.GroupChange{By: r.by(ch.Act), State: ch.State, ResolvedIn: ch.ResolvedIn,
 		Owner: ch.Owner, Runbook: ch.Runbook, Note: ch.Note}
 	if i := ch.Ignore; i != nil {
 		change.Ignore = deadletter.Ignore{Until: r.optionalTime("/ignore/until", i.Until), Count: i.Count,
@@ -124,7 +124,7 @@ func shownHours(hours []deadletter.Hour) []deadletters.Hour {
 	})
 }
 
-func shownGroupStory(s *inbox.GroupStory) deadletters.GroupStory {
+func shownGroupStory(s *groups.GroupStory) deadletters.GroupStory {
 	out := deadletters.GroupStory{Group: shownGroup(s.Group), Merged: each(s.Merged, shownGroup),
 		Notes: each(s.Notes, shownNote)}
 	out.Hours = shownHours(s.Hours)
@@ -149,7 +149,7 @@ func (b *backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*d
 func (b *backend) SplitGroup(ctx context.Context, id string, req deadletters.SplitRequest,
 ) (*deadletters.SavedRule, error) {
 	var r reader
-	split := inbox.SplitRequest{By: r.by(req.Act), Name: req.Name, When: req.When, Keys: req.GroupBy, Title: req.Title}
+	split := groups.SplitRequest{By: r.by(req.Act), Name: req.Name, When: req.When, Keys: req.GroupBy, Title: req.Title}
 	return acted(ctx, &r, b.inbox.SplitGroup, r.group("path.group_id", id), split, shownRule)
 }
 
@@ -174,14 +174,14 @@ func (b *backend) Rule(ctx context.Context, namespace, name string) (*deadletter
 	return shown(shownRuleStory)(b.inbox.Rule(ctx, within(namespace), name))
 }
 
-func shownRuleStory(s *inbox.RuleStory) deadletters.RuleStory {
+func shownRuleStory(s *groups.RuleStory) deadletters.RuleStory {
 	return deadletters.RuleStory{SavedRule: shownRuleStatus(s.RuleStatus), Versions: each(s.Versions, shownRule)}
 }
 
 // In the request the rule is a member, so its faults move.
 func (b *backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*deadletters.RuleTrial, error) {
 	var r reader
-	t := inbox.RuleTest{Rule: r.rule(&test.Rule)}
+	t := groups.RuleTest{Rule: r.rule(&test.Rule)}
 	if test.GroupID != "" {
 		t.Group = r.group("/group_id", test.GroupID)
 	}
@@ -198,11 +198,11 @@ func (b *backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*dea
 	return shown(shownTrial)(trial, err)
 }
 
-func shownTrial(t *inbox.RuleTrial) deadletters.RuleTrial {
+func shownTrial(t *groups.RuleTrial) deadletters.RuleTrial {
 	return deadletters.RuleTrial{Tried: t.Tried, Matched: t.Matched, Failed: t.Failed, Items: each(t.Items, shownTried)}
 }
 
-func shownTried(i inbox.RuleItem) deadletters.RuleItem {
+func shownTried(i groups.RuleItem) deadletters.RuleItem {
 	out := deadletters.RuleItem{Kind: i.Kind, ID: optionalID(i.ID), Matched: i.Matched, GroupID: shownGroupID(i.Group),
 		Error: i.Error}
 	if i.Matched {
@@ -237,7 +237,7 @@ func shownRule(r *deadletter.Rule) deadletters.SavedRule {
 		ETag: etag(r.Version)}
 }
 
-func shownRuleStatus(s inbox.RuleStatus) deadletters.SavedRule {
+func shownRuleStatus(s groups.RuleStatus) deadletters.SavedRule {
 	out := shownRule(s.Rule)
 	out.Failed, out.LastError = s.Faults.Count, s.Faults.Last
 	return out

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/dlqapi"
 	"github.com/taskerhq/tasker/internal/api/refusal"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/compat"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/posturl"
@@ -28,12 +29,12 @@ type jobs struct{ inbox *inbox.Inbox }
 func NewJobs(in *inbox.Inbox) dlqapi.Backend { return &jobs{in} }
 
 func (b *jobs) Queues(ctx context.Context, namespace string) ([]dlqapi.Queue, error) {
-	return shownList(func(q inbox.Queue) dlqapi.Queue {
+	return shownList(func(q compat.Queue) dlqapi.Queue {
 		return dlqapi.Queue{Name: q.Name, Count: q.Depth(), CountCapped: q.Capped}
 	})(b.inbox.Queues(ctx, within(namespace)))
 }
 
-func (b *jobs) find(ctx context.Context, of dlqapi.Name) (*inbox.Queue, error) {
+func (b *jobs) find(ctx context.Context, of dlqapi.Name) (*compat.Queue, error) {
 	return b.inbox.FindQueue(ctx, within(of.Namespace), of.Queue)
 }
 
@@ -48,12 +49,12 @@ func (b *jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlq
 	}
 	return &dlqapi.Page{QueueName: q.Name,
 		Items: each(letters, func(l *deadletter.Letter) dlqapi.Job { return shownJob(l, q) }),
-		Pagination: dlqapi.Pagination{Total: min(total, inbox.CountedLetters), TotalCapped: total > inbox.CountedLetters,
+		Pagination: dlqapi.Pagination{Total: min(total, compat.CountedLetters), TotalCapped: total > compat.CountedLetters,
 			Limit: limit, Offset: start, HasMore: start+len(letters) < total && len(letters) > 0}}, nil
 }
 
 func changed[T, U any](ctx context.Context, b *jobs, of dlqapi.Name, act deadletters.Act,
-	change func(*inbox.Queue, inbox.By) (T, error), convert func(*inbox.Queue, T) U,
+	change func(*compat.Queue, inbox.By) (T, error), convert func(*compat.Queue, T) U,
 ) (out U, err error) {
 	by, err := actor(act)
 	if err != nil {
@@ -71,10 +72,10 @@ func changed[T, U any](ctx context.Context, b *jobs, of dlqapi.Name, act deadlet
 }
 
 func (b *jobs) Requeue(ctx context.Context, of dlqapi.Name, req dlqapi.Requeue) (*dlqapi.Requeued, error) {
-	return changed(ctx, b, of, req.Act, func(q *inbox.Queue, by inbox.By) (inbox.Requeued, error) {
-		return b.inbox.Requeue(ctx, q, inbox.Requeue{By: by, Letter: task.ID(req.Job), Limit: req.Limit,
+	return changed(ctx, b, of, req.Act, func(q *compat.Queue, by inbox.By) (compat.Requeued, error) {
+		return b.inbox.Requeue(ctx, q, compat.Requeue{By: by, Letter: task.ID(req.Job), Limit: req.Limit,
 			IncludeParked: req.IncludeParked, Destination: req.Target})
-	}, func(q *inbox.Queue, done inbox.Requeued) *dlqapi.Requeued {
+	}, func(q *compat.Queue, done compat.Requeued) *dlqapi.Requeued {
 		return &dlqapi.Requeued{Queue: q.Name, Target: cmp.Or(done.Destination, q.Origin()), Sent: done.Sent,
 			Failed: done.Failed, Pending: done.Pending, Skipped: done.Skipped, Parked: done.Parked, More: done.More,
 			Why: done.Why, RedriveUUIDs: each(done.Redrives, shownID)}
@@ -82,14 +83,14 @@ func (b *jobs) Requeue(ctx context.Context, of dlqapi.Name, req dlqapi.Requeue) 
 }
 
 func (b *jobs) Clear(ctx context.Context, of dlqapi.Name, act deadletters.Act) (*dlqapi.Cleared, error) {
-	return changed(ctx, b, of, act, func(q *inbox.Queue, by inbox.By) (inbox.Cleared, error) {
+	return changed(ctx, b, of, act, func(q *compat.Queue, by inbox.By) (compat.Cleared, error) {
 		return b.inbox.ClearQueue(ctx, q, by)
 	}, shownCleared)
 }
 
 func (b *jobs) Restore(ctx context.Context, of dlqapi.Name, at time.Time, act deadletters.Act,
 ) (*dlqapi.Cleared, error) {
-	return changed(ctx, b, of, act, func(q *inbox.Queue, by inbox.By) (inbox.Cleared, error) {
+	return changed(ctx, b, of, act, func(q *compat.Queue, by inbox.By) (compat.Cleared, error) {
 		var when task.Instant
 		if !at.IsZero() {
 			when = task.At(at)
@@ -98,7 +99,7 @@ func (b *jobs) Restore(ctx context.Context, of dlqapi.Name, at time.Time, act de
 	}, shownCleared)
 }
 
-func shownCleared(q *inbox.Queue, c inbox.Cleared) *dlqapi.Cleared {
+func shownCleared(q *compat.Queue, c compat.Cleared) *dlqapi.Cleared {
 	return &dlqapi.Cleared{Queue: q.Name, Count: c.Letters, At: c.At.Time(), More: c.More}
 }
 
@@ -113,12 +114,12 @@ func (b *jobs) RestoreJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act
 func (b *jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act,
 	change func(context.Context, task.ID, inbox.By) (*deadletter.Letter, error),
 ) (queue string, err error) {
-	return changed(ctx, b, of, act, func(q *inbox.Queue, by inbox.By) (*deadletter.Letter, error) {
+	return changed(ctx, b, of, act, func(q *compat.Queue, by inbox.By) (*deadletter.Letter, error) {
 		if _, err := b.inbox.QueueLetter(ctx, q, task.ID(id)); err != nil {
 			return nil, err
 		}
 		return change(ctx, task.ID(id), by)
-	}, func(q *inbox.Queue, _ *deadletter.Letter) string { return q.Name })
+	}, func(q *compat.Queue, _ *deadletter.Letter) string { return q.Name })
 }
 
 const jobStack, jobResponse = 4096, 2048
@@ -127,7 +128,7 @@ const jobStack, jobResponse = 4096, 2048
 const pythonTime = "2006-01-02T15:04:05.000000-07:00"
 
 // shownJob converts a letter to a JobFailure. Fields that only the message had are in the letter's details.
-func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
+func shownJob(l *deadletter.Letter, q *compat.Queue) dlqapi.Job {
 	job := dlqapi.Job{
 		OriginalJob: originalJob(l.Outgoing().Payload), Error: l.Failure.Message, AttemptCount: l.Attempts,
 		FirstFailedAt: l.FirstAt.Time().UTC().Format(pythonTime), LastFailedAt: l.LastAt.Time().UTC().Format(pythonTime),

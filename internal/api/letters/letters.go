@@ -11,7 +11,8 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/api/refusal"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/posturl"
@@ -27,7 +28,7 @@ func (b *backend) Report(ctx context.Context, req deadletters.ReportRequest) ([]
 	return shownList(shownReceipt)(b.inbox.Report(ctx, within(req.Namespace), req.Source, reports))
 }
 
-func shownReceipt(r inbox.Receipt) deadletters.Receipt {
+func shownReceipt(r capture.Receipt) deadletters.Receipt {
 	return deadletters.Receipt{LetterUUID: uuid.UUID(r.Letter), GroupID: shownGroupID(r.Group), Status: r.Status}
 }
 
@@ -35,13 +36,13 @@ func shownReceipt(r inbox.Receipt) deadletters.Receipt {
 // letters arrive.
 func (b *backend) Letters(ctx context.Context, f deadletters.LetterFilter) (*deadletters.LetterPage, error) {
 	var r reader
-	filter := inbox.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor),
+	filter := letters.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor),
 		Limit: cmp.Or(f.Limit, defaultPage)}
 	r.inQuery()
 	return asked(ctx, &r, b.inbox.Letters, filter, shownLetterPage)
 }
 
-func shownLetterPage(page inbox.LetterPage) deadletters.LetterPage {
+func shownLetterPage(page letters.LetterPage) deadletters.LetterPage {
 	out := deadletters.LetterPage{Letters: each(page.Letters, shownLetter)}
 	if !page.Next.IsZero() {
 		out.NextCursor = page.Next.String()
@@ -62,7 +63,7 @@ func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 ) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {
 		var r reader
-		filter := inbox.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor), Limit: exportPage}
+		filter := letters.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor), Limit: exportPage}
 		r.inQuery()
 		if err := r.err(); err != nil {
 			yield(nil, err)
@@ -97,7 +98,7 @@ func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 func (b *backend) EditLetter(ctx context.Context, id uuid.UUID, edit deadletters.LetterEdit,
 ) (*deadletters.Letter, error) {
 	var r reader
-	change := inbox.LetterEdit{By: r.by(edit.Act), Edit: r.edit("", &edit.Edit), Clear: edit.Clear}
+	change := letters.LetterEdit{By: r.by(edit.Act), Edit: r.edit("", &edit.Edit), Clear: edit.Clear}
 	empty := change.Edit.Patch == nil && change.Edit.SetHeaders == nil && change.Edit.DropHeaders == nil &&
 		change.Edit.Key == nil
 	if change.Clear && !empty {
@@ -144,7 +145,7 @@ func shownOccurrence(o deadletter.Occurrence) deadletters.Occurrence {
 		PayloadBase64: died.PayloadBase64}
 }
 
-func shownLetterStory(s *inbox.LetterStory) deadletters.LetterStory {
+func shownLetterStory(s *letters.LetterStory) deadletters.LetterStory {
 	out := deadletters.LetterStory{Letter: shownLetter(s.Letter), History: each(s.Occurrences, shownOccurrence)}
 	if s.Group != nil {
 		group := shownGroup(s.Group)

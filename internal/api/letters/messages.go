@@ -13,6 +13,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/api/refusal"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/compat"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/posturl"
 )
@@ -43,7 +45,7 @@ func statusCounts(by map[model.LetterState]int) deadletters.MessageCounts {
 		Scheduled: by[model.LetterScheduled] + by[model.LetterRedriving], Discarded: by[model.LetterDiscarded]}
 }
 
-func meanReplays(s *inbox.TopicSample) float64 {
+func meanReplays(s *compat.TopicSample) float64 {
 	if s.N == 0 {
 		return 0
 	}
@@ -54,12 +56,12 @@ func (b *messages) Stats(ctx context.Context, namespace string) (*deadletters.Me
 	return shown(shownStats)(b.inbox.TopicStats(ctx, within(namespace)))
 }
 
-func shownStats(s *inbox.TopicStats) deadletters.MessageStats {
+func shownStats(s *compat.TopicStats) deadletters.MessageStats {
 	out := deadletters.MessageStats{ByStatus: statusCounts(s.ByState), Timestamp: s.At.Time(),
-		ByTopic: each(s.Topics, func(c inbox.TopicCount) deadletters.TopicCount {
+		ByTopic: each(s.Topics, func(c compat.TopicCount) deadletters.TopicCount {
 			return deadletters.TopicCount{Topic: c.Name, Count: c.Letters(), AvgRetryCount: meanReplays(&c.Sample)}
 		}),
-		ByEventType: each(s.Types, func(c inbox.TopicCount) deadletters.TypeCount {
+		ByEventType: each(s.Types, func(c compat.TopicCount) deadletters.TypeCount {
 			return deadletters.TypeCount{EventType: c.Name, Count: c.Letters()}
 		})}
 	if w := s.Waiting; w.N > 0 {
@@ -76,14 +78,14 @@ func (b *messages) Topics(ctx context.Context, namespace string) ([]deadletters.
 	return shownList(shownTopic)(b.inbox.Topics(ctx, within(namespace)))
 }
 
-func shownTopic(c inbox.TopicCount) deadletters.DeadTopic {
+func shownTopic(c compat.TopicCount) deadletters.DeadTopic {
 	return deadletters.DeadTopic{Topic: c.Name, TotalMessages: c.Letters(), Statuses: statusCounts(c.ByState),
 		OldestMessage: c.Sample.FirstAt.Ptr(), NewestMessage: c.Sample.LastAt.Ptr(),
 		AvgRetryCount: meanReplays(&c.Sample), MaxRetryCount: int(c.Sample.MaxReplay)}
 }
 
 func (b *messages) Messages(ctx context.Context, f deadletters.MessageFilter) (*deadletters.MessagePage, error) {
-	filter := inbox.TopicFilter{Namespace: within(f.Namespace), EventType: f.EventType}
+	filter := compat.TopicFilter{Namespace: within(f.Namespace), EventType: f.EventType}
 	if f.Topic != "" {
 		filter.Origin = &f.Topic
 	}
@@ -118,9 +120,9 @@ func (b *messages) Retry(ctx context.Context, req deadletters.MessageRetry) (*de
 		Details: make([]deadletters.MessageRetryDetail, len(results))}
 	for i, res := range results {
 		switch res.State {
-		case inbox.RetrySuccess:
+		case compat.RetrySuccess:
 			out.Successful++
-		case inbox.RetryPending:
+		case compat.RetryPending:
 			out.Pending++
 		default:
 			out.Failed++
@@ -162,7 +164,7 @@ func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 		CreatedAt: l.CapturedAt.Time(), LastUpdated: l.StateAt.Time(),
 		AgeSeconds: max(time.Since(l.FirstAt.Time()).Seconds(), 0), LetterUUID: uuid.UUID(l.ID), Source: l.Source,
 		Namespace: l.Namespace, Parked: l.Parked, Event: json.RawMessage("null")}
-	if whole || l.Size <= inbox.SmallPayload && content.Payload != nil {
+	if whole || l.Size <= letters.SmallPayload && content.Payload != nil {
 		m.Event = originalJob(content.Payload)
 	}
 	switch l.State {

@@ -7,15 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/deadletters/model"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/api/refusal"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/capture"
+	"github.com/taskerhq/tasker/internal/inbox/letters"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -45,7 +47,7 @@ func places(t *testing.T, err error) string {
 
 func TestLetterShown(t *testing.T) {
 	t.Parallel()
-	page := shownLetterPage(inbox.LetterPage{Letters: []*deadletter.Letter{letter}, Next: letterID})
+	page := shownLetterPage(letters.LetterPage{Letters: []*deadletter.Letter{letter}, Next: letterID})
 	if len(page.Letters) != 1 || page.NextCursor != letterID.String() {
 		t.Fatalf("%+v", page)
 	}
@@ -81,12 +83,12 @@ func TestReportRead(t *testing.T) {
 	if err := r.err(); err != nil {
 		t.Fatal(err)
 	}
-	receipt := shownReceipt(inbox.Receipt{Letter: letterID, Group: 0xab, Status: model.Returned})
+	receipt := shownReceipt(capture.Receipt{Letter: letterID, Group: 0xab, Status: model.Returned})
 	if receipt.Status != deadletters.Returned || receipt.GroupID != "00000000000000ab" || receipt.LetterUUID != id {
 		t.Errorf("the receipt is %+v", receipt)
 	}
 	content := deadletter.Identify("", "", deadletter.Content{Payload: []byte{0xff}})
-	want := []inbox.Report{
+	want := []seam.Report{
 		{MessageID: "m-1", FailedAt: task.At(noon), Failure: failure.Report{Message: "x"}},
 		{MessageID: "k/1/" + content[1:9], Letter: letterID, Failure: failure.Report{Message: "y", Retryable: true},
 			Content: deadletter.Content{Payload: []byte{0xff}}},
@@ -181,7 +183,7 @@ func TestRequestsRefused(t *testing.T) {
 			return err
 		}, "query.cursor"},
 	} {
-		if got := places(t, c.do(&backend{})); got != c.at {
+		if got := places(t, c.do(&backend{inbox: &inbox.Inbox{}})); got != c.at {
 			t.Errorf("%s: refused at %q, want %q", name, got, c.at)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -190,9 +191,9 @@ func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
 
 // report: Retryable defaults to true; the inbox replaces a missing time of failure by now. Message and stack may have
 // any characters: they are evidence and are cleaned when shown.
-func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
+func (r *reader) report(at string, in *deadletters.Report) seam.Report {
 	f := &in.Failure
-	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
+	out := seam.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
 		Content: r.content(at, &in.Content),
 		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type), Code: r.text(at+"/failure/code", f.Code),
 			Message: f.Message, Class: failure.Class(f.Class), Retryable: f.Retryable == nil || *f.Retryable},
@@ -205,8 +206,8 @@ func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 
 // reports converts a batch. The key of a batch identifies, together with place and content, its reports without an
 // identifier: the batch can be sent again, and a key that a program reuses by mistake hides no messages.
-func (r *reader) reports(req *deadletters.ReportRequest) []inbox.Report {
-	out := make([]inbox.Report, len(req.Reports))
+func (r *reader) reports(req *deadletters.ReportRequest) []seam.Report {
+	out := make([]seam.Report, len(req.Reports))
 	for i := range req.Reports {
 		out[i] = r.report("/reports/"+strconv.Itoa(i), &req.Reports[i])
 		if req.IdempotencyKey != "" && out[i].MessageID == "" {

@@ -12,7 +12,9 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/api/refusal"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
+	"github.com/taskerhq/tasker/internal/inbox/replay"
+	"github.com/taskerhq/tasker/internal/inbox/sources"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/posturl"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -45,7 +47,7 @@ func (b *backend) Redrive(ctx context.Context, id uuid.UUID) (*deadletters.Redri
 // A full page has a cursor, so the last page may be empty.
 func (b *backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*deadletters.RedrivePage, error) {
 	var r reader
-	filter := inbox.RedriveFilter{Namespace: f.Namespace, States: f.States, Below: r.cursor(f.Cursor),
+	filter := redrive.Filter{Namespace: f.Namespace, States: f.States, Below: r.cursor(f.Cursor),
 		Limit: cmp.Or(f.Limit, defaultPage)}
 	return asked(ctx, &r, b.inbox.Redrives, filter, func(page []*deadletter.Redrive) deadletters.RedrivePage {
 		return deadletters.RedrivePage{Redrives: each(page, shownRedrive),
@@ -82,8 +84,8 @@ func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selec
 	}
 }
 
-func (r *reader) redrive(req *deadletters.RedriveRequest) inbox.RedriveRequest {
-	out := inbox.RedriveRequest{
+func (r *reader) redrive(req *deadletters.RedriveRequest) redrive.Request {
+	out := redrive.Request{
 		By: r.by(req.Act), Operation: req.Operation,
 		Selection: r.selection("/selection", &req.Selection), Destination: r.text("/destination", req.Destination),
 		Plan: deadletter.Plan{Canary: req.Plan.Canary, Factor: req.Plan.Factor, Largest: req.Plan.Largest,
@@ -133,7 +135,7 @@ func shownItem(i deadletter.Item) deadletters.Item {
 		Message: i.Message, GroupID: shownGroupID(i.Group), Uncertain: i.Uncertain}
 }
 
-func shownPreview(p *inbox.Preview) deadletters.Preview {
+func shownPreview(p *redrive.Preview) deadletters.Preview {
 	out := deadletters.Preview{Total: p.Total, Capped: p.Capped, Samples: []deadletters.PreviewItem{},
 		Destinations: []deadletters.DestinationCheck{}, Problems: refusal.Details(p.Problems), Plan: shownPlan(p.Plan),
 		Stop: deadletters.StopRule(p.Stop)}
@@ -148,9 +150,9 @@ func shownPreview(p *inbox.Preview) deadletters.Preview {
 	return out
 }
 
-func (r *reader) replay(req *deadletters.TopicReplayRequest) inbox.ReplayRequest {
+func (r *reader) replay(req *deadletters.TopicReplayRequest) replay.Request {
 	s := &req.ReplaySpec
-	out := inbox.ReplayRequest{By: r.by(req.Act), Namespace: within(req.Namespace), Source: req.Source,
+	out := replay.Request{By: r.by(req.Act), Namespace: within(req.Namespace), Source: req.Source,
 		Start: req.Start, Spec: deadletter.ReplaySpec{Topic: r.text("/topic", s.Topic),
 			Into: deadletter.ReplayInto(s.Into), Intake: readIntake(s.Intake), Repeat: r.text("/repeat", s.Repeat),
 			Since: r.filterTime("/since", s.Since), Before: r.filterTime("/before", s.Before), FromOffset: s.FromOffset,
@@ -167,7 +169,7 @@ func (b *backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplay
 	return asked(ctx, &r, b.inbox.PreviewReplay, r.replay(&req), shownReplayPreview)
 }
 
-func shownReplayPreview(p *inbox.ReplayPreview) deadletters.ReplayPreview {
+func shownReplayPreview(p *replay.Preview) deadletters.ReplayPreview {
 	out := deadletters.ReplayPreview{Topic: p.Replay.Spec.Topic, Into: string(p.Replay.Spec.Into),
 		Messages: p.Replay.Left(), Parts: append([]model.ReplayPart{}, p.Replay.Progress.Parts...), Scanned: p.Scanned,
 		Selected: p.Selected,
@@ -208,7 +210,7 @@ func (b *backend) Replay(ctx context.Context, id uuid.UUID) (*deadletters.TopicR
 // A full page has a cursor, so the last page may be empty.
 func (b *backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*deadletters.ReplayPage, error) {
 	var r reader
-	filter := inbox.ReplayFilter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
+	filter := replay.Filter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
 	return asked(ctx, &r, b.inbox.Replays, filter, func(page []*deadletter.Replay) deadletters.ReplayPage {
 		return deadletters.ReplayPage{Replays: each(page, shownReplay),
 			NextCursor: next(page, filter.Limit, func(last *deadletter.Replay) string { return last.ID.String() })}
@@ -271,7 +273,7 @@ func shownIntake(in *deadletter.Intake) *deadletters.Intake {
 	return out
 }
 
-func shownIntakePreview(p inbox.IntakePreview) deadletters.IntakePreview {
+func shownIntakePreview(p sources.IntakePreview) deadletters.IntakePreview {
 	t := p.Task
 	if t == nil {
 		return deadletters.IntakePreview{Refusal: (*deadletters.IntakeRefusal)(p.Refusal)}

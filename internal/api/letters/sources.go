@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/api/refusal"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/sources"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/posturl"
 )
@@ -51,7 +51,7 @@ func (b *backend) PauseSource(ctx context.Context, namespace, name string, pause
 	return shown(shownSource)(b.inbox.PauseSource(ctx, within(namespace), name, paused, by))
 }
 
-func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
+func shownStatus(s *sources.SourceStatus) deadletters.SourceStatus {
 	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
 		Since: s.Since.Time(), Open: s.Open, OpenCapped: s.OpenCapped, Preview: some(s.Preview, shownIntakePreview),
 		Policies: some(s.Policies, shownPolicy)}

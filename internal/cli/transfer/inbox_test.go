@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -91,7 +92,7 @@ func showInbox(t *testing.T, s inboxStore) (all []any) {
 	add(notes, err)
 	hours, err := in.Hours(t.Context(), []deadletter.GroupID{l.Group}, 0)
 	add(hours, err)
-	redrives, err := in.ListRedrives(t.Context(), inbox.RedriveFilter{Limit: 9})
+	redrives, err := in.ListRedrives(t.Context(), redrive.Filter{Limit: 9})
 	add(redrives, err)
 	items, err := in.ListItems(t.Context(), redrives[0].ID, "", 0, 9)
 	add(items, err)

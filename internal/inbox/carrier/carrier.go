@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -26,7 +26,7 @@ const (
 	reportEvery = time.Second
 )
 
-// Carrier is an inbox.Carrier over a driver. Until Close it keeps one connection for sending per namespace and broker
+// Carrier is an seam.Carrier over a driver. Until Close it keeps one connection for sending per namespace and broker
 // URL. Sources without a URL send to the hosts of their destinations, each with a circuit breaker per namespace.
 // Readers have other connections, so that a blocked read never delays a send. It is safe for concurrent use.
 type Carrier struct {
@@ -38,7 +38,7 @@ type Carrier struct {
 	reading map[queue]*broker.Source
 }
 
-var _ inbox.Carrier = (*Carrier)(nil)
+var _ seam.Carrier = (*Carrier)(nil)
 
 // New returns a carrier over a driver. It connects on first use.
 func New(registry driver.Registry, name string) *Carrier {
@@ -61,7 +61,7 @@ func (c *Carrier) target(source *deadletter.Source, destination string) (target 
 	})
 }
 
-// Exists implements inbox.Sender. It asks the broker each time: a queue may be made after a redrive was refused.
+// Exists implements seam.Sender. It asks the broker each time: a queue may be made after a redrive was refused.
 func (c *Carrier) Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error) {
 	t, done := c.target(source, destination)
 	defer done()
@@ -73,10 +73,10 @@ func refusal(err error) error {
 	if !errors.Is(err, driver.ErrRefused) {
 		return err
 	}
-	return fmt.Errorf("%w: %s", inbox.ErrRefused, strings.TrimPrefix(err.Error(), driver.ErrRefused.Error()+": "))
+	return fmt.Errorf("%w: %s", seam.ErrRefused, strings.TrimPrefix(err.Error(), driver.ErrRefused.Error()+": "))
 }
 
-// Depth implements inbox.Carrier, on the connection for sending, so a blocked read does not delay it.
+// Depth implements seam.Carrier, on the connection for sending, so a blocked read does not delay it.
 func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, error) {
 	t, done := c.target(source, source.Queue)
 	defer done()
@@ -88,7 +88,7 @@ func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, 
 	return depth + held, nil
 }
 
-// OnTheWay implements inbox.Carrier.
+// OnTheWay implements seam.Carrier.
 func (c *Carrier) OnTheWay(source *deadletter.Source) bool {
 	_, ok := c.held(source)
 	return ok
@@ -109,7 +109,7 @@ type queue struct{ url, name string }
 
 func queueOf(source *deadletter.Source) queue { return queue{source.URL, source.Queue} }
 
-// Lag implements inbox.Carrier.
+// Lag implements seam.Carrier.
 func (c *Carrier) Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error) {
 	t, done := c.target(source, source.Queue)
 	defer done()
@@ -124,7 +124,7 @@ func (c *Carrier) Lag(ctx context.Context, source *deadletter.Source) (map[int32
 	return lag, nil
 }
 
-// Breaker implements inbox.Carrier. Sources of one broker and namespace share a breaker.
+// Breaker implements seam.Carrier. Sources of one broker and namespace share a breaker.
 func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
 	if source.URL == "" {
 		return ""
@@ -134,10 +134,10 @@ func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
 	return t.Breaker()
 }
 
-// Send implements inbox.Sender. A letter begun within the turn has driver.MessageTime. A broker without headers drops
+// Send implements seam.Sender. A letter begun within the turn has driver.MessageTime. A broker without headers drops
 // the lineage; then the inbox recognises the letter by its content.
 func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destination string,
-	letters []inbox.Outgoing,
+	letters []seam.Outgoing,
 ) []error {
 	messages := make([]driver.Message, len(letters))
 	for i, l := range letters {
@@ -173,11 +173,11 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 func outcome(r broker.Result) error {
 	switch {
 	case r.Repeated: // the broker may have forgotten the first time, for example in a failover
-		return inbox.ErrRepeated
+		return seam.ErrRepeated
 	case r.Outcome == broker.Uncertain:
-		return fmt.Errorf("%w: %w", inbox.ErrUnknown, r.Err)
+		return fmt.Errorf("%w: %w", seam.ErrUnknown, r.Err)
 	case r.Outcome == broker.Untried:
-		return fmt.Errorf("%w: %w", inbox.ErrNotTried, r.Err)
+		return fmt.Errorf("%w: %w", seam.ErrNotTried, r.Err)
 	case driver.Permanent(r.Err):
 		return forGood{r.Err}
 	}
@@ -186,14 +186,14 @@ func outcome(r broker.Result) error {
 
 type forGood struct{ error }
 
-// Is matches inbox.ErrForGood; Unwrap has the rest.
-func (forGood) Is(target error) bool { return target == inbox.ErrForGood }
+// Is matches seam.ErrForGood; Unwrap has the rest.
+func (forGood) Is(target error) bool { return target == seam.ErrForGood }
 
 func (e forGood) Unwrap() error { return e.error }
 
-// Read implements inbox.Carrier. It returns after the end of ctx, once the batch under way is acknowledged or left.
-func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.ReadOptions,
-	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
+// Read implements seam.Carrier. It returns after the end of ctx, once the batch under way is acknowledged or left.
+func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of seam.ReadOptions,
+	capture func([]seam.Arrival) (store func(context.Context) error), report func(error),
 ) {
 	s := broker.NewSource(c.dial(source.URL), source.Queue, &broker.SourceOptions{Batch: of.Batch, MaxBytes: of.MaxBytes,
 		Left: func(ctx context.Context, messages []driver.Left) error {
@@ -242,7 +242,7 @@ func oversized(messages []driver.Left) []deadletter.Oversized {
 
 // sure marks errors after which nothing is stored. A database error may hide a commit.
 func sure(err error) error {
-	if !errors.Is(err, inbox.ErrPartly) {
+	if !errors.Is(err, seam.ErrPartly) {
 		switch task.CodeOf(err) {
 		case task.NotFound, task.Exhausted, task.Invalid, task.TooLarge, task.Conflict:
 			return fmt.Errorf("%w: %w", broker.ErrNotStored, err)
@@ -251,8 +251,8 @@ func sure(err error) error {
 	return err
 }
 
-// Peek implements inbox.Carrier, on its own connection.
-func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) ([]inbox.Arrival, error) {
+// Peek implements seam.Carrier, on its own connection.
+func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) ([]seam.Arrival, error) {
 	d, err := c.dial(source.URL)(ctx)
 	if err != nil {
 		return nil, err
@@ -260,20 +260,20 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 	defer func() { _ = d.Close() }()
 	messages, err := d.Peek(ctx, source.Queue, max)
 	if errors.Is(err, driver.ErrNoPeek) {
-		err = inbox.ErrNoPeek
+		err = seam.ErrNoPeek
 	}
 	return arrivals(messages, source), err
 }
 
-func arrivals(messages []driver.Message, source *deadletter.Source) []inbox.Arrival {
-	list := make([]inbox.Arrival, len(messages))
+func arrivals(messages []driver.Message, source *deadletter.Source) []seam.Arrival {
+	list := make([]seam.Arrival, len(messages))
 	for i := range messages {
 		list[i] = Arrival(messages[i], source)
 	}
 	return list
 }
 
-// LogParts implements inbox.LogReader.
+// LogParts implements seam.LogReader.
 func (c *Carrier) LogParts(ctx context.Context, source *deadletter.Source, topic string, since, before time.Time) (
 	[]model.ReplayPart, error,
 ) {
@@ -290,24 +290,24 @@ func (c *Carrier) LogParts(ctx context.Context, source *deadletter.Source, topic
 	return parts, nil
 }
 
-// ReadLog implements inbox.LogReader.
+// ReadLog implements seam.LogReader.
 func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic string, part model.ReplayPart,
 	max int,
-) ([]inbox.LogEntry, int64, error) {
+) ([]seam.LogEntry, int64, error) {
 	t, done := c.target(source, topic)
 	defer done()
 	found, next, err := t.ReadLog(ctx, topic, driver.LogPart{Partition: part.Partition,
 		From: part.Next, To: part.To}, max)
 	if lost := driver.Lost(err); lost > 0 {
-		return nil, next, &inbox.GoneError{Messages: lost, Why: err.Error()}
+		return nil, next, &seam.GoneError{Messages: lost, Why: err.Error()}
 	}
 	if err != nil {
 		return nil, next, logError(err)
 	}
-	entries := make([]inbox.LogEntry, len(found))
+	entries := make([]seam.LogEntry, len(found))
 	for i, e := range found {
-		entries[i] = inbox.LogEntry{Offset: e.Offset, Key: e.Key, Headers: e.Headers, Size: e.Message.Size(),
-			Arrival: func() inbox.Arrival { return Arrival(e.Message, source) }}
+		entries[i] = seam.LogEntry{Offset: e.Offset, Key: e.Key, Headers: e.Headers, Size: e.Message.Size(),
+			Arrival: func() seam.Arrival { return Arrival(e.Message, source) }}
 		if !e.Time.IsZero() {
 			entries[i].At = task.At(e.Time)
 		}
@@ -318,9 +318,9 @@ func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic 
 func logError(err error) error {
 	switch {
 	case errors.Is(err, driver.ErrNoLog):
-		return inbox.ErrNoLog
+		return seam.ErrNoLog
 	case driver.Permanent(err):
-		return fmt.Errorf("%w: %w", inbox.ErrForGood, err)
+		return fmt.Errorf("%w: %w", seam.ErrForGood, err)
 	}
 	return err
 }
@@ -337,7 +337,7 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 		}
 		st := s.Status()
 		if st.Gone > gone {
-			report(&inbox.GoneError{Messages: st.Gone - gone, Why: st.GoneWhy})
+			report(&seam.GoneError{Messages: st.Gone - gone, Why: st.GoneWhy})
 			gone = st.Gone
 		}
 		switch st.State {
@@ -346,20 +346,20 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 		case broker.Lost:
 			report(errors.New(st.LastError))
 		case broker.Blocked:
-			report(fmt.Errorf("%w: %s", inbox.ErrBlocked, st.LastError))
+			report(fmt.Errorf("%w: %s", seam.ErrBlocked, st.LastError))
 		}
 	}
 }
 
 // Arrival decodes a message. Its default time of failure is that of the broker.
-func Arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
+func Arrival(m driver.Message, source *deadletter.Source) seam.Arrival {
 	convention := source.Format
 	if source.Intake != nil { // a job that looks like a dead letter is a job
 		convention = format.Raw
 	}
 	d := format.Decode(m, convention)
-	a := inbox.Arrival{
-		Report: inbox.Report{MessageID: d.MessageID, Origin: d.Origin, Handler: d.Handler, Content: d.Content,
+	a := seam.Arrival{
+		Report: seam.Report{MessageID: d.MessageID, Origin: d.Origin, Handler: d.Handler, Content: d.Content,
 			Failure: d.Failure, Stack: d.Stack, Details: d.Details, Attempts: d.Attempts,
 			FailedAt: d.LastAt, FirstAt: d.FirstAt, Letter: d.Letter},
 		Format: d.Format, Position: m.Position, Replays: d.Replays, Undecoded: d.Undecoded,

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/testkit/await"
 )
@@ -64,20 +65,20 @@ func TestThereAndBack(t *testing.T) {
 	await.Until(t, "every message is a letter", func() bool { return count(t, in, model.LetterOpen) == letters })
 	b.Disconnect()
 
-	redrive, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
+	made, err := in.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive,
 		Selection: deadletter.Selection{Namespace: "default"}, Destination: "orders", Start: true,
 		Plan: deadletter.Plan{Observe: deadletter.NoObservation}})
 	if err == nil {
 		t.Fatal("a destination outside of the allow-list was accepted")
 	}
 	allow(t, in)
-	if redrive, err = in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
+	if made, err = in.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive,
 		Selection: deadletter.Selection{Namespace: "default"}, Destination: "orders", Start: true,
 		Plan: deadletter.Plan{Observe: deadletter.NoObservation}}); err != nil {
 		t.Fatal(err)
 	}
 	await.Until(t, "the redrive ends", func() bool {
-		r, err := in.Redrive(t.Context(), redrive.ID)
+		r, err := in.Redrive(t.Context(), made.ID)
 		return err == nil && r.State == model.RedriveDone
 	})
 	sent := consume(t, b)
@@ -110,7 +111,7 @@ func TestUnknownHasArrived(t *testing.T) {
 	}
 	await.Until(t, "every message is a letter", func() bool { return count(t, in, model.LetterOpen) == letters })
 	b.LoseConfirms(700)
-	if _, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
+	if _, err := in.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive,
 		Selection: deadletter.Selection{Namespace: "default"}, Destination: "orders", Start: true,
 		Plan: deadletter.Plan{Canary: letters, Observe: deadletter.NoObservation}, Stop: deadletter.StopRule{Failed: letters},
 	}); err != nil {

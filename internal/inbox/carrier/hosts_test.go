@@ -8,8 +8,8 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/post"
-	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
@@ -24,27 +24,27 @@ func TestHostsApart(t *testing.T) {
 	defer c.Close()
 	source := &deadletter.Source{Name: "app", Driver: "http"}
 	send := func(to string) error {
-		return c.Send(t.Context(), source, to, []inbox.Outgoing{{Letter: &deadletter.Letter{}}})[0]
+		return c.Send(t.Context(), source, to, []seam.Outgoing{{Letter: &deadletter.Letter{}}})[0]
 	}
 	tried := 0
 	var err error
 	for range 5 {
 		if err = send(down.URL + "/x"); err == nil {
 			t.Fatal("a host that is down has taken a letter")
-		} else if errors.Is(err, inbox.ErrNotTried) {
+		} else if errors.Is(err, seam.ErrNotTried) {
 			break
 		}
 		tried++
 	}
-	if tried == 0 || !errors.Is(err, inbox.ErrNotTried) {
+	if tried == 0 || !errors.Is(err, seam.ErrNotTried) {
 		t.Errorf("after %d tries: %v", tried, err)
 	}
 	if err := send(up.URL + "/x"); err != nil {
 		t.Errorf("another host: %v", err)
 	}
 	other := &deadletter.Source{Namespace: "other", Name: "app", Driver: "http"}
-	errs := c.Send(t.Context(), other, down.URL+"/x", []inbox.Outgoing{{Letter: &deadletter.Letter{}}})
-	if errs[0] == nil || errors.Is(errs[0], inbox.ErrNotTried) {
+	errs := c.Send(t.Context(), other, down.URL+"/x", []seam.Outgoing{{Letter: &deadletter.Letter{}}})
+	if errs[0] == nil || errors.Is(errs[0], seam.ErrNotTried) {
 		t.Errorf("another namespace: %v, want that it is tried", errs[0])
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/testkit/await"
 	"github.com/taskerhq/tasker/internal/testkit/brokertest"
@@ -128,7 +129,7 @@ func TestLargeThereAndBack(t *testing.T) {
 		await.Text(r.t, "the letters", "map[307200:1 10485760:1] reading 0 0 KiB false false",
 			func() string { return r.sizes(in) })
 		back := r.target()
-		redrive, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
+		redrive, err := in.CreateRedrive(t.Context(), redrive.Request{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default"}, Destination: back, Start: true,
 			Plan: deadletter.Plan{Observe: deadletter.NoObservation}})
 		if err != nil {

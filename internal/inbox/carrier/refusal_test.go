@@ -8,8 +8,8 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/redis"
-	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
@@ -36,7 +36,7 @@ func TestBrokerRefuses(t *testing.T) {
 			_, depth := c.Depth(t.Context(), source)
 			_, exists := c.Exists(t.Context(), source, "theirs")
 			for _, err := range []error{depth, exists} {
-				if !errors.Is(err, inbox.ErrRefused) || strings.Contains(err.Error(), "hunter22") ||
+				if !errors.Is(err, seam.ErrRefused) || strings.Contains(err.Error(), "hunter22") ||
 					!strings.Contains(err.Error(), "permission") && !strings.Contains(err.Error(), "can't run this command") {
 					t.Errorf("%s, %s: %v", user, name, err)
 				}

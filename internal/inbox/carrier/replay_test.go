@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/replay"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -53,9 +54,9 @@ func pausedSource(t *testing.T, r *intakeRig, n *node.Node, in *deadletter.Intak
 	}
 }
 
-func replay(t *testing.T, n *node.Node, spec deadletter.ReplaySpec) *deadletter.Replay {
+func replayed(t *testing.T, n *node.Node, spec deadletter.ReplaySpec) *deadletter.Replay {
 	t.Helper()
-	r, err := n.Inbox().CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "jobs", Spec: spec,
+	r, err := n.Inbox().CreateReplay(t.Context(), replay.Request{Namespace: "default", Source: "jobs", Spec: spec,
 		Start: true})
 	if err != nil {
 		t.Fatal(err)
@@ -116,9 +117,9 @@ func TestReplayIntoTheInbox(t *testing.T) {
 		pausedSource(t, r, n, nil)
 		r.putAll(numbered(0, 30))
 		key := "k1"
-		some := replay(t, n, deadletter.ReplaySpec{Key: &key,
+		some := replayed(t, n, deadletter.ReplaySpec{Key: &key,
 			Headers: []deadletter.Header{{Name: "tenant", Value: []byte("t0")}}})
-		all, err := n.Inbox().CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "jobs"})
+		all, err := n.Inbox().CreateReplay(t.Context(), replay.Request{Namespace: "default", Source: "jobs"})
 		if err != nil || all.State != model.ReplayDraft {
 			t.Fatalf("the draft is %+v: %v", all, err)
 		}
@@ -128,7 +129,7 @@ func TestReplayIntoTheInbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		counted(t, advanced(t, n, all.ID), model.ReplayDone, 25, 0, 5)
-		counted(t, advanced(t, n, replay(t, n, deadletter.ReplaySpec{}).ID), model.ReplayDone, 10, 0, 30)
+		counted(t, advanced(t, n, replayed(t, n, deadletter.ReplaySpec{}).ID), model.ReplayDone, 10, 0, 30)
 		if got := r.depth(); got != 40 {
 			t.Errorf("%d messages wait in the queue, want 40", got)
 		}
@@ -148,7 +149,7 @@ func TestReplayAsTasks(t *testing.T) {
 		r.putAll(append(numbered(0, 10), driver.Message{Payload: []byte("no JSON")}))
 		mail := &deadletter.Intake{TaskType: "/type"}
 		run := func(repeat string) *deadletter.Replay {
-			return advanced(t, n, replay(t, n, deadletter.ReplaySpec{Intake: mail, Repeat: repeat}).ID)
+			return advanced(t, n, replayed(t, n, deadletter.ReplaySpec{Intake: mail, Repeat: repeat}).ID)
 		}
 		counted(t, run(""), model.ReplayDone, 1, 10, 0)
 		counted(t, run(""), model.ReplayDone, 1, 0, 10)
@@ -172,7 +173,7 @@ func TestReplayGoesOn(t *testing.T) {
 			second = r.idle(r.db())
 		}
 		for name, in := range map[string]*deadletter.Intake{"letters": nil, "tasks": {TaskType: "/type"}} {
-			id := replay(t, n, deadletter.ReplaySpec{Intake: in}).ID
+			id := replayed(t, n, deadletter.ReplaySpec{Intake: in}).ID
 			for i := range 4 {
 				db.fail(i%2, (i+1)%2)
 				_, _, _ = n.Inbox().AdvanceReplays(t.Context()) // it fails
@@ -204,7 +205,7 @@ func TestReplayUnderControl(t *testing.T) {
 	onEveryLog(t, func(t *testing.T, r *intakeRig, n *node.Node, _ faulty) {
 		pausedSource(t, r, n, nil, "other-*")
 		r.putAll(numbered(0, 40))
-		id := replay(t, n, deadletter.ReplaySpec{Rate: 20}).ID
+		id := replayed(t, n, deadletter.ReplaySpec{Rate: 20}).ID
 		if _, _, err := n.Inbox().AdvanceReplays(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -239,19 +240,19 @@ func TestReplayUnderControl(t *testing.T) {
 			"/to_offset": {FromOffset: &zero, ToOffset: &zero}, "/headers/0/name": {Headers: make([]deadletter.Header, 1)},
 			"/repeat": {Repeat: "x"},
 		} {
-			_, err := n.Inbox().CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "jobs", Spec: spec})
+			_, err := n.Inbox().CreateReplay(t.Context(), replay.Request{Namespace: "default", Source: "jobs", Spec: spec})
 			var e *task.Error
 			if !errors.As(err, &e) || len(e.Problems) != 1 || e.Problems[0].Location != at {
 				t.Errorf("%s: %v", at, err)
 			}
 		}
 		missing := deadletter.ReplaySpec{Topic: "other-" + r.queue}
-		_, err = n.Inbox().CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "jobs", Spec: missing})
+		_, err = n.Inbox().CreateReplay(t.Context(), replay.Request{Namespace: "default", Source: "jobs", Spec: missing})
 		if task.CodeOf(err) != task.Invalid {
 			t.Errorf("a topic that does not exist: %v", err)
 		}
 		late := deadletter.ReplaySpec{Since: task.At(time.Now().Add(time.Hour))}
-		_, err = n.Inbox().CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "jobs", Spec: late})
+		_, err = n.Inbox().CreateReplay(t.Context(), replay.Request{Namespace: "default", Source: "jobs", Spec: late})
 		if task.CodeOf(err) != task.Conflict {
 			t.Errorf("an empty range: %v", err)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/kafka"
 	"github.com/taskerhq/tasker/internal/broker/post"
 	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
-	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
+	"github.com/taskerhq/tasker/internal/inbox/seam"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
@@ -49,9 +49,9 @@ func TestEachSendHasAnID(t *testing.T) {
 	c := carrier.New(driver.Registry{"note": dial}, "note")
 	defer c.Close()
 	for _, id := range []string{"one", "two"} {
-		out := []inbox.Outgoing{{Letter: &deadletter.Letter{ID: task.ID{1}}, SendID: id}}
+		out := []seam.Outgoing{{Letter: &deadletter.Letter{ID: task.ID{1}}, SendID: id}}
 		err := c.Send(t.Context(), &deadletter.Source{}, "q", out)[0]
-		if err != nil && !errors.Is(err, inbox.ErrRepeated) {
+		if err != nil && !errors.Is(err, seam.ErrRepeated) {
 			t.Fatal(err)
 		}
 	}
@@ -67,8 +67,8 @@ func TestRepeatedSendIsReported(t *testing.T) {
 	c := carrier.New(driver.Registry{"note": dial}, "note")
 	defer c.Close()
 	for _, again := range []bool{true, false} {
-		errs := c.Send(t.Context(), &deadletter.Source{}, "q", []inbox.Outgoing{{Letter: &deadletter.Letter{ID: task.ID{1}}}})
-		if errors.Is(errs[0], inbox.ErrRepeated) != again || !again && errs[0] != nil {
+		errs := c.Send(t.Context(), &deadletter.Source{}, "q", []seam.Outgoing{{Letter: &deadletter.Letter{ID: task.ID{1}}}})
+		if errors.Is(errs[0], seam.ErrRepeated) != again || !again && errs[0] != nil {
 			t.Errorf("repeated %t: %v", again, errs[0])
 		}
 	}
@@ -92,7 +92,7 @@ func TestSlowEndpoint(t *testing.T) {
 	defer server.Close()
 	c := carrier.New(driver.Registry{"http": post.Dial}, "http")
 	defer c.Close()
-	letters := make([]inbox.Outgoing, 500)
+	letters := make([]seam.Outgoing, 500)
 	for i := range letters {
 		letters[i].Letter = &deadletter.Letter{ID: task.ID{byte(i), byte(i >> 8)}}
 	}
@@ -103,7 +103,7 @@ func TestSlowEndpoint(t *testing.T) {
 		switch {
 		case err == nil:
 			delivered++
-		case errors.Is(err, inbox.ErrNotTried):
+		case errors.Is(err, seam.ErrNotTried):
 			waiting++
 		default:
 			t.Fatalf("letter %d: %v", i, err)
@@ -133,7 +133,7 @@ func TestLargeBatch(t *testing.T) {
 			url, to := of(t)
 			c := carrier.New(driver.Registry{"rabbitmq": rabbitmq.Open, "kafka": kafka.Open}, name)
 			defer c.Close()
-			letters := make([]inbox.Outgoing, 500)
+			letters := make([]seam.Outgoing, 500)
 			for i := range letters {
 				letters[i].Letter = &deadletter.Letter{ID: task.ID{byte(i), byte(i >> 8)}}
 				letters[i].Content.Payload = make([]byte, 256<<10)
@@ -146,7 +146,7 @@ func TestLargeBatch(t *testing.T) {
 				switch {
 				case err == nil:
 					delivered++
-				case errors.Is(err, inbox.ErrNotTried):
+				case errors.Is(err, seam.ErrNotTried):
 					waiting++
 				default:
 					t.Fatalf("letter %d: %v", i, err)

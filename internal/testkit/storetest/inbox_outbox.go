@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/outbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -90,15 +90,15 @@ func openSends(f *inboxFixture) {
 	}
 	f.addSends(append(others, a, b, died)...)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		any, err := f.inbox.AnySends(ctx, tx, "default", "orders", []inbox.SentContent{{Content: "jsame"},
+		any, err := f.inbox.AnySends(ctx, tx, "default", "orders", []outbox.SentContent{{Content: "jsame"},
 			{Content: "jsame", MessageID: "m"}, {Content: "jdied"}, {Content: "jnone"}})
 		if err != nil {
 			return err
 		}
-		f.same("AnySends", any, map[inbox.SentContent]int{{Content: "jsame"}: 5,
+		f.same("AnySends", any, map[outbox.SentContent]int{{Content: "jsame"}: 5,
 			{Content: "jsame", MessageID: "m"}: 1, {Content: "jdied"}: 1})
 		for limit, want := range [][]deadletter.Send{{}, {b}, {b, a}, {b, a}} {
-			got, err := f.inbox.OpenSends(ctx, tx, "default", "orders", inbox.SentContent{Content: "jsame"}, limit)
+			got, err := f.inbox.OpenSends(ctx, tx, "default", "orders", outbox.SentContent{Content: "jsame"}, limit)
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/compat"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -26,19 +26,19 @@ func queues(f *inboxFixture) {
 	f.add(append(letters, foreign)...)
 	yes, no := true, false
 	for name, c := range map[string]struct {
-		f    inbox.QueueFilter
+		f    compat.QueueFilter
 		want []int
 	}{
-		"All":      {inbox.QueueFilter{States: waiting, Limit: 100}, []int{0, 1, 2, 3, 4, 5}},
-		"OneState": {inbox.QueueFilter{States: waiting[:1], Limit: 100}, []int{0, 2, 4}},
-		"Page":     {inbox.QueueFilter{States: waiting, Skip: 2, Limit: 3}, []int{2, 3, 4}},
-		"Behind":   {inbox.QueueFilter{States: waiting, Skip: 6, Limit: 3}, nil},
-		"Above":    {inbox.QueueFilter{States: waiting, Above: letters[3].ID, Limit: 1}, []int{4}},
-		"Parked":   {inbox.QueueFilter{States: waiting, Parked: &yes, Limit: 9}, []int{3}},
-		"Unparked": {inbox.QueueFilter{States: waiting, Parked: &no, Skip: 2, Limit: 2}, []int{2, 4}},
-		"Reason": {inbox.QueueFilter{States: []model.LetterState{model.LetterDiscarded},
+		"All":      {compat.QueueFilter{States: waiting, Limit: 100}, []int{0, 1, 2, 3, 4, 5}},
+		"OneState": {compat.QueueFilter{States: waiting[:1], Limit: 100}, []int{0, 2, 4}},
+		"Page":     {compat.QueueFilter{States: waiting, Skip: 2, Limit: 3}, []int{2, 3, 4}},
+		"Behind":   {compat.QueueFilter{States: waiting, Skip: 6, Limit: 3}, nil},
+		"Above":    {compat.QueueFilter{States: waiting, Above: letters[3].ID, Limit: 1}, []int{4}},
+		"Parked":   {compat.QueueFilter{States: waiting, Parked: &yes, Limit: 9}, []int{3}},
+		"Unparked": {compat.QueueFilter{States: waiting, Parked: &no, Skip: 2, Limit: 2}, []int{2, 4}},
+		"Reason": {compat.QueueFilter{States: []model.LetterState{model.LetterDiscarded},
 			Reason: "cleared from dlq:\u00fc: 50 %", Limit: 9}, []int{6, 7, 8}},
-		"At": {inbox.QueueFilter{States: []model.LetterState{model.LetterDiscarded}, At: f.now + 77, Limit: 9}, []int{8}},
+		"At": {compat.QueueFilter{States: []model.LetterState{model.LetterDiscarded}, At: f.now + 77, Limit: 9}, []int{8}},
 	} {
 		c.f.Namespace, c.f.Source = "default", letters[0].Source
 		got, err := f.inbox.OldestLetters(f.Context(), c.f)
@@ -83,16 +83,16 @@ func topics(f *inboxFixture) {
 	f.same("EventTypes", names, []string{"pod.failed"})
 
 	for name, c := range map[string]struct {
-		f     inbox.TopicFilter
+		f     compat.TopicFilter
 		limit int
 		want  []int // letters
 	}{
-		"All":     {inbox.TopicFilter{}, 99, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
-		"Origin":  {inbox.TopicFilter{Origin: &a}, 99, []int{9, 6, 3, 0}},
-		"Type":    {inbox.TopicFilter{EventType: "pod.failed"}, 99, []int{10, 8, 6, 4, 2, 0}},
-		"Both":    {inbox.TopicFilter{Origin: &a, EventType: "pod.failed"}, 99, []int{6, 0}},
-		"Unknown": {inbox.TopicFilter{Origin: &none}, 99, nil},
-		"States": {inbox.TopicFilter{States: []model.LetterState{model.LetterStates[0], model.LetterStates[1]}}, 99,
+		"All":     {compat.TopicFilter{}, 99, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+		"Origin":  {compat.TopicFilter{Origin: &a}, 99, []int{9, 6, 3, 0}},
+		"Type":    {compat.TopicFilter{EventType: "pod.failed"}, 99, []int{10, 8, 6, 4, 2, 0}},
+		"Both":    {compat.TopicFilter{Origin: &a, EventType: "pod.failed"}, 99, []int{6, 0}},
+		"Unknown": {compat.TopicFilter{Origin: &none}, 99, nil},
+		"States": {compat.TopicFilter{States: []model.LetterState{model.LetterStates[0], model.LetterStates[1]}}, 99,
 			[]int{11, 10, 6, 5, 1, 0}},
 	} {
 		c.f.Namespace = "topics"
@@ -109,24 +109,24 @@ func topics(f *inboxFixture) {
 		f.must(err)
 		f.same(name, counts, want)
 	}
-	page, err := f.inbox.TopicLetters(f.Context(), inbox.TopicFilter{Namespace: "topics"}, 3, 2)
+	page, err := f.inbox.TopicLetters(f.Context(), compat.TopicFilter{Namespace: "topics"}, 3, 2)
 	f.must(err)
 	f.same("page", []task.ID{page[0].ID, page[1].ID}, []task.ID{letters[8].ID, letters[7].ID})
-	counts, err := f.inbox.CountTopic(f.Context(), inbox.TopicFilter{Namespace: "topics"}, 2)
+	counts, err := f.inbox.CountTopic(f.Context(), compat.TopicFilter{Namespace: "topics"}, 2)
 	f.must(err)
 	f.same("bounded count", counts[model.LetterStates[0]], 2)
 
-	sample, err := f.inbox.SampleTopic(f.Context(), inbox.TopicFilter{Namespace: "topics"}, 99)
+	sample, err := f.inbox.SampleTopic(f.Context(), compat.TopicFilter{Namespace: "topics"}, 99)
 	f.must(err)
 	f.same("sample", []int64{int64(sample.N), sample.Replays, sample.MaxReplay, int64(sample.FirstAt),
 		int64(sample.LastAt), int64(sample.NewestFirstAt)}, []int64{12, 66, 11, int64(f.now), int64(f.now) + 111,
 		int64(f.now) + 11})
-	sample, err = f.inbox.SampleTopic(f.Context(), inbox.TopicFilter{Namespace: "topics", Origin: &a}, 1)
+	sample, err = f.inbox.SampleTopic(f.Context(), compat.TopicFilter{Namespace: "topics", Origin: &a}, 1)
 	f.must(err)
 	f.same("small sample", []int64{int64(sample.N), int64(sample.FirstAt)}, []int64{4, int64(f.now)})
-	sample, err = f.inbox.SampleTopic(f.Context(), inbox.TopicFilter{Namespace: "topics", Origin: &none}, 1)
+	sample, err = f.inbox.SampleTopic(f.Context(), compat.TopicFilter{Namespace: "topics", Origin: &none}, 1)
 	f.must(err)
-	f.same("empty sample", sample, inbox.TopicSample{})
+	f.same("empty sample", sample, compat.TopicSample{})
 
 	ids, err := f.inbox.LettersNamed(f.Context(), "topics", "event", 3)
 	f.must(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/redrive"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -100,7 +100,7 @@ func redriveLists(f *inboxFixture) {
 		}
 		return nil
 	})
-	list := func(filter inbox.RedriveFilter) (ids []task.ID) {
+	list := func(filter redrive.Filter) (ids []task.ID) {
 		f.Helper()
 		for {
 			page, err := f.inbox.ListRedrives(f.Context(), filter)
@@ -114,9 +114,9 @@ func redriveLists(f *inboxFixture) {
 			filter.Below = page[len(page)-1].ID
 		}
 	}
-	f.same("all", len(list(inbox.RedriveFilter{Limit: 3})), 14)
-	f.same("of a namespace", len(list(inbox.RedriveFilter{Namespace: "default", Limit: 3})), 13)
-	f.same("of states", list(inbox.RedriveFilter{Limit: 1, States: []model.RedriveState{model.RedriveDone,
+	f.same("all", len(list(redrive.Filter{Limit: 3})), 14)
+	f.same("of a namespace", len(list(redrive.Filter{Namespace: "default", Limit: 3})), 13)
+	f.same("of states", list(redrive.Filter{Limit: 1, States: []model.RedriveState{model.RedriveDone,
 		model.RedriveHalted}}), []task.ID{all[12].ID, all[11].ID, all[5].ID, all[4].ID})
 	active, err := f.inbox.ActiveRedrives(f.Context(), task.ID{}, 10)
 	f.must(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/replay"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -126,14 +126,14 @@ func replayLists(f *inboxFixture) {
 		newest = append(newest, r.ID)
 	}
 	var pages []task.ID
-	for filter := (inbox.ReplayFilter{Limit: 5}); ; filter.Below = pages[len(pages)-1] {
+	for filter := (replay.Filter{Limit: 5}); ; filter.Below = pages[len(pages)-1] {
 		page := ids(f.inbox.ListReplays(f.Context(), filter))
 		if pages = append(pages, page...); len(page) < 5 {
 			break
 		}
 	}
 	f.same("pages", pages, newest)
-	f.same("of a namespace", ids(f.inbox.ListReplays(f.Context(), inbox.ReplayFilter{Namespace: "elsewhere", Limit: 9})),
+	f.same("of a namespace", ids(f.inbox.ListReplays(f.Context(), replay.Filter{Namespace: "elsewhere", Limit: 9})),
 		[]task.ID{all[0].ID})
 	f.same("running", ids(f.inbox.RunningReplays(f.Context(), 9)), []task.ID{all[1].ID, all[7].ID})
 	f.same("the first that runs", ids(f.inbox.RunningReplays(f.Context(), 1)), []task.ID{all[1].ID})

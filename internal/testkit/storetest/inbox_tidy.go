@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/tidy"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -292,15 +293,15 @@ func purgedRedrives(f *inboxFixture) {
 	f.must(err)
 	items[0].State = model.ItemSent
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SaveItems(ctx, tx, items) })
-	ended := func(behind inbox.EndedRedrive) []inbox.EndedRedrive {
+	ended := func(behind tidy.EndedRedrive) []tidy.EndedRedrive {
 		f.Helper()
 		list, err := f.inbox.EndedRedrives(f.Context(), behind, f.now, 10)
 		f.must(err)
 		return list
 	}
-	want := []inbox.EndedRedrive{{ID: watched.ID, At: f.now - 9}, {ID: early.ID, At: f.now - 5},
+	want := []tidy.EndedRedrive{{ID: watched.ID, At: f.now - 9}, {ID: early.ID, At: f.now - 5},
 		{ID: late.ID, At: f.now}}
-	f.same("ended redrives", ended(inbox.EndedRedrive{}), want)
+	f.same("ended redrives", ended(tidy.EndedRedrive{}), want)
 	f.same("ended redrives behind one", ended(want[1]), want[2:])
 	for i, step := range []struct {
 		n    int
@@ -332,5 +333,5 @@ func purgedRedrives(f *inboxFixture) {
 		}
 		return f.inbox.SaveItems(ctx, tx, items)
 	})
-	f.same("with a case whose task runs", ended(inbox.EndedRedrive{})[0], want[0])
+	f.same("with a case whose task runs", ended(tidy.EndedRedrive{})[0], want[0])
 }
