@@ -231,7 +231,8 @@ func (m *model) lose(o op) error {
 		subs[i] = engine.Submission{Name: "called", Context: fmt.Appendf(nil, `{"key":"%s"}`,
 			[]string{"lost", "kept"}[min(i, 1)])}
 	}
-	if err := firstError(m.setKey(false), kept("lost"), m.setKey(true), kept("kept"), m.accept(subs), m.after()); err != nil {
+	if err := firstError(m.setKey(false), kept("lost"), m.setKey(true), kept("kept"), m.accept(subs),
+		m.after()); err != nil {
 		return err
 	}
 	return m.look()
