@@ -131,6 +131,18 @@ func (m *model) compare() error {
 	return m.check(first)
 }
 
+// look checks one world alone.
+func (m *model) look() error {
+	p, err := m.worlds[0].picture()
+	if err == nil {
+		p.Signals, err = m.signalsStored(m.worlds[0])
+	}
+	if err != nil {
+		return err
+	}
+	return m.check(p)
+}
+
 func (m *model) check(all *picture) error {
 	found := map[task.ID]bool{}
 	if err := errors.Join(checkTurns(all.Tasks, m.tasks), m.checkLimits(all.Tasks),

@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -127,4 +128,54 @@ func (m *model) checkFamily(p taskPicture, all *picture) error {
 		}
 	}
 	return nil
+}
+
+// orphan resets a step that failed while one of its children runs, and ends it before it begins again.
+func (m *model) orphan(o op) error {
+	before := len(m.tasks)
+	if err := errors.Join(m.accept([]engine.Submission{{Name: "each", Priority: "100",
+		Context: []byte(`{"items":[1,2,3,4]}`)}}), m.do(op{kind: "upkeep", n: [6]uint32{1}})); err != nil ||
+		len(m.tasks) == before {
+		return err
+	}
+	id := m.tasks[before]
+	if err := m.register(task.Worker{Name: "orphans", Capacity: 12, Handlers: []string{"i"}}); err != nil {
+		return err
+	}
+	leases, err := m.claim(m.workers[len(m.workers)-1], 8, true)
+	leases = slices.DeleteFunc(leases, func(l engine.Lease) bool {
+		return l.Task.Meta.Child == nil || l.Task.Meta.Child.Task != id
+	})
+	if err != nil || len(leases) < 2 {
+		return err
+	}
+	results := make([]engine.Result, len(leases)-1)
+	for i, l := range leases[1:] {
+		results[i] = engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultFailed,
+			Failure: &task.Failure{Type: "fatal", Message: "x"}}
+	}
+	if err := errors.Join(m.settle(results), m.after()); err != nil {
+		return err
+	}
+	_, rows, err := m.worlds[0].steps(id)
+	at := slices.IndexFunc(rows, func(r row) bool { return r.State == task.StepErrored })
+	if err != nil || at < 0 {
+		return err
+	}
+	acts := []engine.ActKind{engine.ResetForRetry, engine.ResolveManually}
+	for _, kind := range acts[:1+o.n[0]%2] {
+		if _, err := both(m, func(w *world) (*task.Step, error) {
+			return w.engine.Operate(w.ctx, id, rows[at].ID, engine.StepAct{Kind: kind, Actor: "ada", Reason: "because"})
+		}, task.WrongState); err != nil {
+			return err
+		}
+	}
+	if o.n[0]%2 == 0 {
+		if _, err := both(m, func(w *world) ([]engine.Receipt, error) {
+			return w.engine.Cancel(w.ctx, []task.ID{id}, engine.Cancellation{Actor: "ada", Reason: "because"})
+		}); err != nil {
+			return err
+		}
+	}
+	return firstError(m.after(), m.look())
 }

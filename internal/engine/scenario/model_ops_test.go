@@ -140,8 +140,9 @@ func (m *model) verb(o op) error {
 		return m.schedule(o)
 	case "restart":
 		return m.restart()
-	case "crash", "work", "flood", "undo":
-		return map[string]func(op) error{"crash": m.crash, "work": m.work, "flood": m.flood, "undo": m.undo}[o.kind](o)
+	case "crash", "work", "flood", "undo", "lose", "orphan":
+		return map[string]func(op) error{"crash": m.crash, "work": m.work, "flood": m.flood, "undo": m.undo,
+			"lose": m.lose, "orphan": m.orphan}[o.kind](o)
 	case "pause":
 		return m.pause(o)
 	case "limit":

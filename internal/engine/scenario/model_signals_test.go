@@ -33,6 +33,7 @@ type sentSignal struct {
 	task.SignalName
 	name, key, payload string
 	at, until          task.Instant
+	hidden             bool // encrypted with the key that a server may lack
 }
 
 // takenBy reports whether a step takes the signal.
@@ -93,7 +94,7 @@ func (m *model) send(s sentSignal) error {
 	case created && before != nil && before.until >= s.at:
 		return fmt.Errorf("the signal %+v is new, and was sent before as %+v", s, *before)
 	case created:
-		s.SignalName, s.until = got.SignalName, got.ExpiresAt
+		s.SignalName, s.until, s.hidden = got.SignalName, got.ExpiresAt, !m.worlds[0].keyless
 		m.signals = append(m.signals, s)
 	}
 	return nil
@@ -174,7 +175,7 @@ func (m *model) checkSignals(all *picture) error {
 		kept[stored.SignalName] = true
 		s := m.sent(stored.SignalName)
 		switch {
-		case stored.Fresh && !m.worlds[0].keyless:
+		case stored.Fresh && !(m.worlds[0].keyless && s.hidden):
 			return fmt.Errorf("the signal %+v is not handed over", *s)
 		case stored.Taken < taken[s.payload], stored.Taken > taken[s.payload] && !m.deleted:
 			return fmt.Errorf("the signal %+v was taken by %d steps and counts %d", *s, taken[s.payload], stored.Taken)
@@ -203,7 +204,7 @@ func (m *model) checkWait(p taskPicture, s *task.Step, wait *task.Wait, taken ma
 	}
 	first := m.firstFor(waitOf(wait, key, s.StartedAt))
 	switch result := string(s.Result); {
-	case s.State == task.StepWaiting && first != nil && m.worlds[0].keyless: // it may be encrypted
+	case s.State == task.StepWaiting && first != nil && m.worlds[0].keyless && first.hidden:
 	case s.State == task.StepWaiting && first != nil:
 		return fmt.Errorf("it waits, and has not got the signal %+v", *first)
 	case s.State != task.StepComplete || result == "1": // by an operator
@@ -217,6 +218,24 @@ func (m *model) checkWait(p taskPicture, s *task.Step, wait *task.Wait, taken ma
 		taken[first.payload]++
 	}
 	return nil
+}
+
+// lose lets steps wait for signals that are kept already: one that the server can no longer decrypt, and one behind it
+// that it can.
+func (m *model) lose(o op) error {
+	kept := func(key string) error {
+		return m.send(sentSignal{SignalName: task.SignalName{Namespace: engine.DefaultNamespace}, name: "paid", key: key})
+	}
+	subs := make([]engine.Submission, 2+o.n[0]%3)
+	for i := range subs {
+		subs[i] = engine.Submission{Name: "called", Context: fmt.Appendf(nil, `{"key":"%s"}`,
+			[]string{"lost", "kept"}[min(i, 1)])}
+	}
+	if err := firstError(m.setKey(false), kept("lost"), m.setKey(true), kept("kept"), m.accept(subs),
+		m.after()); err != nil {
+		return err
+	}
+	return m.look()
 }
 
 // keyOf reads the key of a task's signals from its context.

@@ -73,6 +73,7 @@ var weights = []struct {
 	{"cancel", 2}, {"act", 6}, {"replay", 4}, {"case", 8}, {"advance", 14}, {"upkeep", 12}, {"restart", 2},
 	{"pause", 5}, {"limit", 6}, {"outage", 6}, {"signal", 10}, {"crash", 2},
 	{"work", 6}, {"flood", 2}, {"undo", 2}, {"schedule", 3}, {"hide", 2}, {"key", 4},
+	{"lose", 2}, {"orphan", 2},
 }
 
 func generate(seed uint64, n int) []op {

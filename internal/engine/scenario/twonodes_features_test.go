@@ -28,7 +28,8 @@ var (
 		{[]string{"each minute", "minutes"}, [2]string{"fire", "fire"}},
 		{[]string{"model schedule", "model advance"}, [2]string{"fire", "cancel"}},
 		{[]string{"model hide"}, [2]string{"move", "move"}},
-		{[]string{"model work"}, [2]string{"act", "move"}},
+		{[]string{"model lose"}, [2]string{"move", "sent"}},
+		{[]string{"model orphan", "model work"}, [2]string{"act", "move"}},
 		{[]string{"model flood"}, [2]string{"claim", "upkeep"}},
 		{[]string{"model crash"}, [2]string{"claim", "upkeep"}},
 	}
@@ -120,7 +121,7 @@ func (d *duo) sent(n *node, o op) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.signals[at].SignalName, d.signals[at].until = got.SignalName, got.ExpiresAt
+	d.signals[at].SignalName, d.signals[at].until, d.signals[at].hidden = got.SignalName, got.ExpiresAt, !n.keyless
 	return nil
 }
 

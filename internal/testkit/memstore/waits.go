@@ -101,7 +101,10 @@ func (s *state) matchOf(w task.StepWait) engine.SignalMatch {
 func (*Store) Awaited(_ context.Context, within engine.Tx, signals []task.Signal, limit int,
 ) (list []engine.SignalMatch, err error) {
 	for i := range signals {
-		waits := in(within).s.waitsWhere(func(w task.StepWait) bool { return w.Takes(&signals[i]) })
+		sig := &signals[i] // also for a wait that is over and not decided yet: an earlier signal may be due to it
+		waits := in(within).s.waitsWhere(func(w task.StepWait) bool {
+			return w.Kind == task.WaitSignal && w.Namespace == sig.Namespace && w.Name == sig.Name && w.Key == sig.Key
+		})
 		slices.SortFunc(waits, func(a, b task.StepWait) int { return compareIDs(a.Step, b.Step) })
 		for _, w := range waits {
 			if m := in(within).s.matchOf(w); m.Signal.ID != "" && len(list) < limit {
