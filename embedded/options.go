@@ -17,9 +17,10 @@ import (
 type Options struct {
 	// Logger receives messages of the background loops; by default none.
 	Logger *slog.Logger
-	// Dispatch is the URL of a Redis, redis://HOST:PORT, that dispatches ready steps. The database remains the
-	// source of truth, and dispatches while Redis is unavailable. The default is Config's, or no Redis. All nodes
-	// of a database that have workers must use the same Redis, otherwise none uses it.
+	// Dispatch is the URL of a Redis, redis://HOST:PORT, that dispatches ready steps; it needs the import of
+	// embedded/redis. The database remains the source of truth, and dispatches while Redis is unavailable. The
+	// default is Config's, or no Redis. All nodes of a database that have workers must use the same Redis, otherwise
+	// none uses it.
 	Dispatch string
 	// Blobs keeps results above engine.limits.payload_bytes, instead of the store at blobs.url of Config. Without
 	// either such results are refused.

@@ -61,9 +61,8 @@ func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, er
 	if r.opts.Broker == brokerKafka {
 		open = kafka.Open
 	}
-	// The node already has these drivers.
 	r.conn, err = open(ctx, r.opts.BrokerURL)
-	return nil, err
+	return driver.Registry{r.opts.Broker: open}, err
 }
 
 // makeQueues creates streams, topics and RabbitMQ queues, which nothing else does, and sets how to remove them.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
+	_ "github.com/taskerhq/tasker/embedded/postgres" // of the options DB and Dispatch
+	_ "github.com/taskerhq/tasker/embedded/redis"
 	"github.com/taskerhq/tasker/rabbitmq"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker"
