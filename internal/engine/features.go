@@ -3,36 +3,42 @@ package engine
 import (
 	"fmt"
 	"slices"
+
+	"github.com/taskerhq/tasker/internal/engine/cases"
+	"github.com/taskerhq/tasker/internal/engine/flow"
+	"github.com/taskerhq/tasker/internal/engine/kernel"
 )
 
 // features are in the order in which the kernel calls them.
-func features() []feature {
-	return []feature{
-		kernelWork(),
-		compensationFeature(),
-		orderingFeature(),
-		breakersFeature(),
-		outagesFeature(),
-		conditionsFeature(),
-		waitsFeature(),
-		approvalsFeature(),
-		casesFeature(),
-		watchesFeature(),
-		childrenFeature(),
-		gatesFeature(),
-		limitsFeature(),
-		pausesFeature(),
-		intakesFeature(),
-		checkpointsFeature(),
-		logsFeature(),
-		observerFeature(),
+func features() []kernel.Feature {
+	return []kernel.Feature{
+		kernel.KernelWork(),
+		flow.CompensationFeature(),
+		kernel.OrderingFeature(),
+		kernel.BreakersFeature(),
+		kernel.OutagesFeature(),
+		flow.ConditionsFeature(),
+		flow.WaitsFeature(),
+		flow.ApprovalsFeature(),
+		cases.CasesFeature(),
+		cases.CyclesFeature(),
+		cases.TakenFeature(),
+		cases.WatchesFeature(),
+		flow.ChildrenFeature(),
+		kernel.GatesFeature(),
+		kernel.LimitsFeature(),
+		kernel.PausesFeature(),
+		cases.IntakesFeature(),
+		kernel.CheckpointsFeature(),
+		kernel.LogsFeature(),
+		kernel.ObserverFeature(),
 	}
 }
 
-func featuresWithout(names []string) ([]feature, error) {
+func featuresWithout(names []string) ([]kernel.Feature, error) {
 	all := features()
 	for _, name := range names {
-		at := slices.IndexFunc(all, func(f feature) bool { return f.name == name })
+		at := slices.IndexFunc(all, func(f kernel.Feature) bool { return f.Name == name })
 		if at < 0 {
 			return nil, fmt.Errorf("there is no feature %q", name)
 		}

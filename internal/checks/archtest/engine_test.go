@@ -12,10 +12,10 @@ import (
 func TestQueueSeam(t *testing.T) {
 	t.Parallel()
 	knows := func(file string) bool {
-		name := strings.TrimPrefix(file, "internal/engine/")
-		return name == "engine.go" || strings.HasPrefix(name, "dispatch") || strings.HasPrefix(name, "coordinator")
+		name := strings.TrimPrefix(file, "internal/engine/kernel/")
+		return name == "kernel.go" || strings.HasPrefix(name, "dispatch") || strings.HasPrefix(name, "coordinator")
 	}
-	eachFile(t, "internal/engine", func(file string, f *ast.File) {
+	eachFile(t, "internal/engine/kernel", func(file string, f *ast.File) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "dispatch" && !knows(file) {
 				t.Errorf("%s asks for the dispatcher: ask Engine.queue, which is the store or a dispatcher", file)
@@ -30,15 +30,15 @@ func TestQueueSeam(t *testing.T) {
 func TestUnitKnowsNoFeature(t *testing.T) {
 	t.Parallel()
 	kernel := []string{"unit.go", "unit_rows.go", "unit_families.go", "unit_records.go", "unit_wake.go",
-		"unit_observe.go", "kernel.go", "kernel_work.go", "traits.go", "caller_tx.go", "engine.go", "settle.go",
+		"unit_observe.go", "kernel.go", "points.go", "kernel_work.go", "traits.go", "caller_tx.go", "settle.go",
 		"handoff.go"}
-	eachFile(t, "internal/engine", func(file string, f *ast.File) {
-		if !slices.Contains(kernel, strings.TrimPrefix(file, "internal/engine/")) {
+	eachFile(t, "internal/engine/kernel", func(file string, f *ast.File) {
+		if !slices.Contains(kernel, strings.TrimPrefix(file, "internal/engine/kernel/")) {
 			return
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok && strings.HasSuffix(id.Name, "Slot") {
-				t.Errorf("%s names %s: let the feature ask for the moment; see internal/engine/kernel.go", file, id.Name)
+				t.Errorf("%s names %s: let the feature ask for the moment; see internal/engine/kernel/points.go", file, id.Name)
 			}
 			return true
 		})
@@ -51,9 +51,9 @@ func TestUnitStaysSmall(t *testing.T) {
 	const maxFields, maxMethods = 16, 60
 	parts := []string{"loadedRows", "newRecords", "readySteps", "dispatchedLeases", "wakeups", "observed",
 		// what features remember in a unit
-		"caseChanges", "breakerOutcomes", "outageOutcomes", "turns", "gates", "children"}
+		"breakerOutcomes", "outageOutcomes", "turns", "gates"}
 	methods := map[string]int{}
-	eachFile(t, "internal/engine", func(file string, f *ast.File) {
+	eachFile(t, "internal/engine/kernel", func(file string, f *ast.File) {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
 				methods[receiver(fn)]++
@@ -64,7 +64,7 @@ func TestUnitStaysSmall(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if s, ok := spec.Type.(*ast.StructType); ok && (spec.Name.Name == "unit" || slices.Contains(parts, spec.Name.Name)) {
+			if s, ok := spec.Type.(*ast.StructType); ok && (spec.Name.Name == "Unit" || slices.Contains(parts, spec.Name.Name)) {
 				if n := s.Fields.NumFields(); n > maxFields {
 					t.Errorf("%s: %s has %d fields; %d are enough for one part", file, spec.Name.Name, n, maxFields)
 				}
@@ -72,9 +72,9 @@ func TestUnitStaysSmall(t *testing.T) {
 			return true
 		})
 	})
-	for _, part := range append(parts, "unit") {
+	for _, part := range append(parts, "Unit") {
 		if n := methods[part]; n == 0 || n > maxMethods {
-			t.Errorf("internal/engine: %s has %d methods; give it a part, or take it off the list", part, n)
+			t.Errorf("internal/engine/kernel: %s has %d methods; give it a part, or take it off the list", part, n)
 		}
 	}
 }

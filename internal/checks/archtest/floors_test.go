@@ -26,9 +26,19 @@ var floors = []floor{
 		"tools know nothing of tasks, and worker programs carry them"},
 	{"internal/model", []string{"internal/kit", "deadletters/model"}, anyRoom,
 		"the domain is pure: it decides, and neither stores, sends nor waits"},
-	{"internal/engine", []string{"internal/kit", "internal/model"},
+	{"internal/engine", []string{"internal/kit", "internal/model", "internal/engine/kernel", "internal/engine/cases",
+		"internal/engine/submit", "internal/engine/acts", "internal/engine/flow", "internal/engine/figures",
+		"internal/engine/office"},
 		[]string{"internal/engine", "internal/engine/due"},
 		"the engine declares the store that it needs, and does not know how it is reached"},
+	{"internal/engine/kernel", []string{"internal/kit", "internal/model", "internal/engine/check", "internal/engine/due",
+		"internal/engine/feed"}, nil, "every task needs it, and it knows no room"},
+	{"internal/engine/cases", roomOn("engine/check", "engine/due"), nil, asRoomOf},
+	{"internal/engine/submit", roomOn("engine/check", "engine/cases", "kit"), nil, asRoomOf},
+	{"internal/engine/acts", roomOn("engine/check", "engine/due", "engine/cases", "engine/submit", "kit"), nil, asRoomOf},
+	{"internal/engine/flow", roomOn("engine/check", "engine/due", "engine/submit", "engine/acts", "kit"), nil, asRoomOf},
+	{"internal/engine/figures", roomOn("engine/check", "engine/feed", "engine/cases", "engine/submit"), nil, asRoomOf},
+	{"internal/engine/office", roomOn(), nil, asRoomOf},
 	{"internal/broker", []string{"internal/kit", "internal/model"},
 		[]string{"internal/broker/amqp", "internal/broker/brokerurl", "internal/broker/driver", "internal/broker/kafkaurl",
 			"internal/broker/redislist", "internal/broker/redisurl"},
@@ -91,6 +101,17 @@ var floors = []floor{
 	{"examples", []string{".", "remote", "worker"}, nil, "an application has the public API only"},
 	{"docs", nil, nil, "it holds the pages, and knows nothing of them"},
 	{"cmd/tasker", []string{"internal/cli"}, nil, "main only hands the process over"},
+}
+
+const asRoomOf = "a room of the engine knows the kernel and lower rooms; only package engine knows all"
+
+// roomOn is what a room of the engine may import.
+func roomOn(more ...string) []string {
+	list := []string{"internal/model", "internal/engine/kernel"}
+	for _, name := range more {
+		list = append(list, "internal/"+name)
+	}
+	return list
 }
 
 // anyRoom makes all packages of a floor joints; Go forbids cycles.

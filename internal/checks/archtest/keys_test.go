@@ -15,7 +15,7 @@ import (
 // joinedKeys are justified joined keys, by file and key.
 var joinedKeys = map[string]string{
 	"internal/host/config/file.go: sub":                     "a path of the file, as messages show it: at worst a line is wrong",
-	"internal/engine/failures.go: p.key()":                  "the map is stored as JSON, and no text in it may have a NUL",
+	"internal/engine/cases/failures.go: key(p)":             "the map is stored as JSON, and no text in it may have a NUL",
 	"internal/model/expr/compile.go: path":                  "what is no plain name stands in quotes",
 	"internal/api/httpapi/endpoint/methods.go: e.pattern()": "the router's own text; no method has a space",
 }

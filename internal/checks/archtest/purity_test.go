@@ -51,6 +51,9 @@ func TestDomainIsPure(t *testing.T) {
 // clock are the functions that read the clock, or wait for it.
 var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"}
 
+// calls are those that do not wait.
+var calls = []string{"Now", "Since", "Until", "Sleep", "Tick"}
+
 // TestTimeIsAnArgument: packages whose behaviour scenarios replay use a given clock. The engine may wait (a long poll),
 // and names time.Now once as its default; it never calls it.
 func TestTimeIsAnArgument(t *testing.T) {
@@ -69,7 +72,12 @@ func TestTimeIsAnArgument(t *testing.T) {
 		{pkg: "internal/store", banned: clock},
 		{pkg: "internal/store/sqlite", banned: clock},
 		{pkg: "internal/testkit/memstore", banned: clock},
-		{pkg: "internal/engine", banned: []string{"Now", "Since", "Until", "Sleep", "Tick"}},
+		{pkg: "internal/engine/kernel", banned: calls},
+		{pkg: "internal/engine/cases", banned: clock},
+		{pkg: "internal/engine/submit", banned: clock},
+		{pkg: "internal/engine/acts", banned: clock},
+		{pkg: "internal/engine/flow", banned: clock},
+		{pkg: "internal/engine/figures", banned: clock},
 	} {
 		eachFile(t, tc.pkg, func(file string, f *ast.File) {
 			ast.Inspect(f, func(n ast.Node) bool {
@@ -90,8 +98,9 @@ func TestTimeIsAnArgument(t *testing.T) {
 func TestNoGoroutines(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"internal/model/failure", "internal/model/task", "internal/model/template",
-		"internal/engine", "internal/store", "internal/store/sqlite", "internal/testkit/memstore",
-		"internal/host/config", "internal/model/access"} {
+		"internal/engine/kernel", "internal/engine/cases", "internal/engine/submit", "internal/engine/acts",
+		"internal/engine/flow", "internal/engine/figures", "internal/store", "internal/store/sqlite",
+		"internal/testkit/memstore", "internal/host/config", "internal/model/access"} {
 		eachFile(t, name, func(file string, f *ast.File) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if _, ok := n.(*ast.GoStmt); ok {

@@ -20,8 +20,8 @@ type storeRole struct {
 func storeRoles(t *testing.T) map[string]storeRole {
 	t.Helper()
 	roles := map[string]storeRole{}
-	eachFile(t, "internal/engine", func(file string, f *ast.File) {
-		if !strings.HasPrefix(file, "internal/engine/store") {
+	eachFile(t, "internal/engine/kernel", func(file string, f *ast.File) {
+		if !strings.HasPrefix(file, "internal/engine/kernel/store") {
 			return
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -101,19 +101,26 @@ func TestStoreRoles(t *testing.T) {
 func TestStoreRolesAreTaken(t *testing.T) {
 	t.Parallel()
 	roles, taken := storeRoles(t), map[string]bool{}
-	eachFile(t, "internal/engine", func(file string, f *ast.File) {
-		if strings.HasPrefix(file, "internal/engine/store") || strings.HasSuffix(file, "_test.go") {
-			return
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if field, ok := n.(*ast.Field); ok { // of a struct, of an interface, or among parameters and results
-				if id, ok := field.Type.(*ast.Ident); ok {
-					taken[id.Name] = true
-				}
+	for _, room := range []string{"kernel", "cases", "submit", "acts", "flow", "figures", "office"} {
+		eachFile(t, "internal/engine/"+room, func(file string, f *ast.File) {
+			if strings.HasPrefix(file, "internal/engine/kernel/store") || strings.HasSuffix(file, "_test.go") {
+				return
 			}
-			return true
+			ast.Inspect(f, func(n ast.Node) bool {
+				field, ok := n.(*ast.Field) // of a struct, of an interface, or among parameters and results
+				if !ok {
+					return true
+				}
+				switch of := field.Type.(type) {
+				case *ast.Ident:
+					taken[of.Name] = true
+				case *ast.SelectorExpr:
+					taken[of.Sel.Name] = true
+				}
+				return true
+			})
 		})
-	})
+	}
 	// Results of Database and Tx, whose parts the engine takes directly.
 	given := map[string]bool{"CaseStore": true, "QueueStore": true, "GateStore": true, "ChildStore": true, "Handle": true}
 	for _, name := range slices.Sorted(maps.Keys(roles)) {

@@ -89,11 +89,34 @@ func (s *Step) Rekey(now Instant, by Scheduling) bool {
 // Schedule makes a pending step without open parents wait for a time: its task's run_at, or its next check.
 func (s *Step) Schedule(at Instant) { s.Queue, s.Key = Timers, int64(at) }
 
-// Untouched reports whether the step was never decided on. A reset step is pending too, but was begun.
+// What "not begun" means for a step. A reset zeroes the attempts and makes a step pending again, so neither tells.
+//
+//	Untouched   never decided on
+//	Scheduled   pending, and waits for a time only
+//	!Had        no worker has had it, so nothing was done that could be undone
+//	!Begun      nothing depends on it yet: its task may be replaced as if it had not been submitted
+
+// Untouched reports whether the step was never decided on.
 func (s *Step) Untouched() bool { return s.State == StepPending && s.Queue == NoQueue && s.Token == 0 }
 
-// Scheduled reports whether the step has not begun and waits for a time only: after a reset, for its task's run_at,
-// or for its next check.
+// Had reports whether a worker has had the step, or an attempt of it was made without one, since the last reset.
+func (s *Step) Had() bool { return s.Token > 0 || s.Attempts > 0 }
+
+// Begun reports whether the step was decided on, or a worker has had it. One that is pending, and was ready before, has
+// been reset.
+func (s *Step) Begun() bool {
+	switch s.State {
+	case StepPending:
+		return s.Had() || s.ReadyAt != 0
+	case StepEnqueued:
+		return s.Had()
+	default:
+		return true
+	}
+}
+
+// Scheduled reports whether the step is pending and waits for a time only: after a reset, for its task's run_at, or for
+// its next check.
 func (s *Step) Scheduled() bool { return s.State == StepPending && s.Queue == Timers }
 
 // Wait lets the timers enqueue the step at until.

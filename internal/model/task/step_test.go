@@ -238,3 +238,26 @@ func TestQueuesThatAreStored(t *testing.T) {
 		t.Errorf("the queues are %v, and rows hold 0, -1 and -2", got)
 	}
 }
+
+// A reset hides neither the worker that had the step nor what it waited for.
+func TestBegun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		step       task.Step
+		had, begun bool
+	}{
+		{"fresh", task.Step{State: task.StepPending}, false, false},
+		{"waits for its time", task.Step{State: task.StepPending, Queue: task.Timers}, false, false},
+		{"ready", task.Step{State: task.StepEnqueued, ReadyAt: now}, false, false},
+		{"came back", task.Step{State: task.StepEnqueued, ReadyAt: now, Token: 1}, true, true},
+		{"reset", task.Step{State: task.StepPending, Queue: task.Timers, ReadyAt: now, Token: 1}, true, true},
+		{"reset without a worker", task.Step{State: task.StepPending, Queue: task.Timers, ReadyAt: now}, false, true},
+		{"waits", task.Step{State: task.StepWaiting, ReadyAt: now}, false, true},
+		{"skipped", task.Step{State: task.StepSkipped}, false, true},
+	} {
+		if had, begun := c.step.Had(), c.step.Begun(); had != c.had || begun != c.begun {
+			t.Errorf("%s: had %v, begun %v; want %v, %v", c.name, had, begun, c.had, c.begun)
+		}
+	}
+}
