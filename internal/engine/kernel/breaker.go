@@ -257,11 +257,10 @@ func noteFailure(u *Unit, route int64, e ending) {
 		return
 	}
 	bo := breakerSlot.Of(u)
-	lost := e.outcome == task.LeaseExpired || e.outcome == task.NotStarted || e.outcome == task.DispatchExpired
 	fault := task.WorkersFault(e.outcome, e.failure)
 	if fault || b.cfg.Count == settings.CountAny && e.outcome == task.Failed {
-		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: e.worker, route: route, lost: lost, since: e.since,
-			final: !fault && e.failure != nil && !e.failure.Retryable})
+		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: e.worker, route: route, lost: e.outcome.Lost(),
+			since: e.since, final: !fault && e.failure != nil && !e.failure.Retryable})
 	}
 }
 

@@ -120,7 +120,11 @@ func (m *meter) measure(c *Commit) {
 	for i := range c.Ended {
 		e := &c.Ended[i]
 		a := route(e.RouteID)
-		if e.Worker != 0 && (e.Outcome == task.Completed || e.Outcome == task.Failed || e.Blames) {
+		switch {
+		case e.Worker == 0:
+		case e.LostSince != 0:
+			m.ends.Lost(e.Worker, e.LostSince, c.At)
+		case e.Outcome == task.Completed, e.Outcome == task.Failed, e.Blames:
 			m.ends.Add(e.Worker, e.Outcome == task.Completed, e.Blames, c.At)
 		}
 		switch e.Outcome {

@@ -122,6 +122,7 @@ type Ended struct {
 	StartedAt task.Instant // 0: it never started
 	Class     failure.Class
 	Blames    bool           // see task.WorkersFault
+	LostSince task.Instant   // when the lease of an attempt was granted that its worker lost; else 0
 	Number    int            // of attempts since the last reset
 	Traced    *TracedAttempt // nil without a trace
 }

@@ -147,6 +147,9 @@ func (ob *observed) ended(w Work, a task.Attempt) {
 	if a.Failure != nil {
 		e.Class = a.Failure.Class
 	}
+	if a.Outcome.Lost() {
+		e.LostSince = a.AssignedAt
+	}
 	if w.Task != nil && w.Task.Meta.TraceParent != "" {
 		e.Traced = &TracedAttempt{Attempt: a, Parent: w.Task.Meta.TraceParent, DefID: w.Step.DefID, Ordinal: w.Step.Ordinal}
 	}

@@ -18,6 +18,7 @@ type outcomes struct {
 	row        int // bad ones since the last good one
 	all, bad   Window
 	lastChange task.Instant
+	lostAt     task.Instant // see Lost
 }
 
 const (
@@ -29,6 +30,22 @@ const (
 func (o *Outcomes) Add(key int64, good, bad bool, now task.Instant) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.at(key, now).add(good, bad, now)
+}
+
+// Lost counts a bad outcome of what began at since. What was under way together has one cause, such as a broker that
+// was down, and counts as one.
+func (o *Outcomes) Lost(key int64, since, now task.Instant) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if of := o.at(key, now); since > of.lostAt {
+		of.lostAt = now
+		of.add(false, true, now)
+	}
+}
+
+// The caller holds mu.
+func (o *Outcomes) at(key int64, now task.Instant) *outcomes {
 	of := o.current(key, now)
 	if of == nil {
 		if o.keys == nil || len(o.keys) >= maxOutcomes {
@@ -38,6 +55,10 @@ func (o *Outcomes) Add(key int64, good, bad bool, now task.Instant) {
 		o.keys[key] = of
 	}
 	of.lastChange = max(of.lastChange, now)
+	return of
+}
+
+func (of *outcomes) add(good, bad bool, now task.Instant) {
 	of.all.Add(int64(now), 1)
 	switch {
 	case good:

@@ -33,3 +33,21 @@ func TestOutcomes(t *testing.T) {
 	check(1, at(10*time.Minute), 1, 1, 1)
 	check(1, at(11*time.Minute), 0, 0, 0)
 }
+
+// What was under way together and is lost has one cause.
+func TestLostTogether(t *testing.T) {
+	t.Parallel()
+	start := task.At(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC))
+	var o rate.Outcomes
+	for i := range 8 {
+		o.Lost(1, start.Add(time.Duration(i)*time.Millisecond), start.Add(3*time.Second+time.Duration(i)*time.Millisecond))
+	}
+	if row, all, bad := o.Of(1, start.Add(4*time.Second)); row != 1 || all != 1 || bad != 1 {
+		t.Errorf("%d in a row, %d of %d; want one", row, bad, all)
+	}
+	o.Lost(1, start.Add(4*time.Second), start.Add(7*time.Second)) // begun after the first loss
+	o.Lost(2, start, start.Add(7*time.Second))
+	if row, all, bad := o.Of(1, start.Add(7*time.Second)); row != 2 || all != 2 || bad != 2 {
+		t.Errorf("%d in a row, %d of %d; want two", row, bad, all)
+	}
+}

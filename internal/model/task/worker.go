@@ -204,6 +204,9 @@ func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, un
 	return BreakerHalfOpen, until, period
 }
 
+// Lost reports whether an attempt ended because nothing was heard of it in time.
+func (o Outcome) Lost() bool { return o == NotStarted || o == LeaseExpired || o == DispatchExpired }
+
 // WorkersFault reports whether an attempt's end points to the worker rather than the step: a missed heartbeat, or a
 // missing resource.
 func WorkersFault(o Outcome, f *Failure) bool {
