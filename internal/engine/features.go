@@ -12,7 +12,7 @@ import (
 // features are in the order in which the kernel calls them.
 func features() []kernel.Feature {
 	return []kernel.Feature{
-		kernel.KernelWork(),
+		kernel.OwnFeature(),
 		flow.CompensationFeature(),
 		kernel.OrderingFeature(),
 		kernel.BreakersFeature(),
@@ -20,7 +20,7 @@ func features() []kernel.Feature {
 		flow.ConditionsFeature(),
 		flow.WaitsFeature(),
 		flow.ApprovalsFeature(),
-		cases.CasesFeature(),
+		cases.Feature(),
 		cases.CyclesFeature(),
 		cases.TakenFeature(),
 		cases.WatchesFeature(),

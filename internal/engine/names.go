@@ -14,7 +14,8 @@ import (
 
 // The floors above know this package alone: its names are those of the rooms.
 
-// Types of the kernel: the rows of a store, and what the verbs take and give.
+// The kernel: the rows of a store, and what the verbs take and give.
+
 type (
 	ActFilter           = kernel.ActFilter
 	ActKind             = kernel.ActKind
@@ -171,7 +172,8 @@ type (
 	Writer              = kernel.Writer
 )
 
-// Names of package submit.
+// Package submit.
+
 type (
 	Pressure    = submit.Pressure
 	Receipt     = submit.Receipt
@@ -179,7 +181,8 @@ type (
 	UniqueMatch = submit.UniqueMatch
 )
 
-// Names of package cases.
+// Package cases.
+
 type (
 	CaseRequest     = cases.CaseRequest
 	Detected        = cases.Detected
@@ -190,7 +193,8 @@ type (
 	StalenessFilter = cases.StalenessFilter
 )
 
-// Names of package acts.
+// Package acts.
+
 type (
 	Bulk         = acts.Bulk
 	BulkResult   = acts.BulkResult
@@ -200,12 +204,14 @@ type (
 	Replay       = acts.Replay
 )
 
-// Names of package flow.
+// Package flow.
+
 type (
 	SignalRequest = flow.SignalRequest
 )
 
-// Names of package figures.
+// Package figures.
+
 type (
 	Census        = figures.Census
 	Percentiles   = figures.Percentiles
@@ -219,7 +225,8 @@ type (
 	TemplateStats = figures.TemplateStats
 )
 
-// Names of package kernel.
+// Package kernel.
+
 const (
 	Anonymous        = kernel.Anonymous
 	ApproveStep      = kernel.ApproveStep
@@ -256,7 +263,8 @@ const (
 	UniqueSuperseded = kernel.UniqueSuperseded
 )
 
-// Names of package cases.
+// Package cases.
+
 const (
 	ErroredOnly      = cases.ErroredOnly
 	MovedAndErrored  = cases.MovedAndErrored
@@ -264,7 +272,8 @@ const (
 	TransitionFailed = cases.TransitionFailed
 )
 
-// Names of package kernel.
+// Package kernel.
+
 var (
 	AlarmKinds      = kernel.AlarmKinds
 	CaseReasons     = kernel.CaseReasons
@@ -275,7 +284,8 @@ var (
 	UniqueOutcomes  = kernel.UniqueOutcomes
 )
 
-// Names of package submit.
+// Package submit.
+
 var (
 	ErrKeyLocked = submit.ErrKeyLocked
 )

@@ -98,7 +98,7 @@ func (e *Room) unexpected(ctx context.Context, id task.ID, x task.Expectation, r
 	return refusal
 }
 
-// The task is in error. level counts only with r.Priority.
+// ReplayTask is for a task in error. level counts only with r.Priority.
 func ReplayTask(u *kernel.Unit, t *task.Task, level int, r Replay) (*Replayed, error) {
 	steps, err := u.Rows.Siblings(kernel.Family{Task: t.ID})
 	if err != nil {

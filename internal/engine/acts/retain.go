@@ -20,7 +20,7 @@ type dueActs struct {
 }
 
 func newDueActs(e *kernel.Kernel) dueActs {
-	return dueActs{deadlines: kernel.IdRows(e, "the deadline of task"), cases: kernel.IdRows(e, "the old cases of task"),
+	return dueActs{deadlines: kernel.IDRows(e, "the deadline of task"), cases: kernel.IDRows(e, "the old cases of task"),
 		retention: kernel.RowsOf(e, "the retention of", func(kind string) string { return kind })}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// flush and then save run at the end of the transaction.
+// CaseChanges are stored at the end of the transaction: flush, then save.
 type CaseChanges struct {
 	U *kernel.Unit
 
@@ -24,7 +24,7 @@ type CaseChanges struct {
 	groups groupChanges
 }
 
-func CasesFeature() kernel.Feature {
+func Feature() kernel.Feature {
 	return kernel.Feature{
 		Name:  "cases",
 		Moved: func(u *kernel.Unit, w kernel.Work, _ task.StepState) { mayBeLeft(u, w) },

@@ -292,7 +292,7 @@ func (e *Room) openUnserved(ctx context.Context, found []*task.Step, marks unser
 			if w.Step == nil || !w.Step.OnRoute() {
 				continue // a worker took it
 			}
-			detail, err := unserved(u, ctx, w)
+			detail, err := unserved(ctx, u, w)
 			if err != nil {
 				return err
 			}
@@ -307,7 +307,7 @@ func (e *Room) openUnserved(ctx context.Context, found []*task.Step, marks unser
 	})
 }
 
-func unserved(u *kernel.Unit, ctx context.Context, w kernel.Work) (string, error) {
+func unserved(ctx context.Context, u *kernel.Unit, w kernel.Work) (string, error) {
 	def, err := u.Rows.Template(w.Step.DefID)
 	if err != nil {
 		return "", err

@@ -98,7 +98,7 @@ func ExpectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	return []task.Problem{{Location: "/expected_state", Message: "must be one of " + strings.Join(known, ", ")}}
 }
 
-// In bytes, and entries of lists.
+// MaxName and MaxText are in bytes.
 const MaxName = task.MaxName
 
 const MaxText = 1024

@@ -18,7 +18,7 @@ func RowsOf[T any, K comparable](e *Kernel, what string, key func(T) K) *due.Row
 	})
 }
 
-func IdRows(e *Kernel, what string) *DueIDs {
+func IDRows(e *Kernel, what string) *DueIDs {
 	return RowsOf(e, what, func(id task.ID) task.ID { return id })
 }
 
@@ -37,7 +37,7 @@ type dueRows struct {
 }
 
 func newDueRows(e *Kernel) dueRows {
-	ids := func(what string) *DueIDs { return IdRows(e, what) }
+	ids := func(what string) *DueIDs { return IDRows(e, what) }
 	return dueRows{
 		turns:   RowsOf(e, "the turn of task", func(w Waiting) task.ID { return w.Task }),
 		claims:  RowsOf(e, claimWhat, func(s readyStep) readyStep { return s }),

@@ -197,7 +197,7 @@ type SchemaChecker interface {
 	Check(document []byte) []task.Problem
 }
 
-// callers bounds how long the first caller of a transaction waits for the last.
+// Callers bounds how long the first caller of a transaction waits for the last.
 const Callers = 1024
 
 // New returns a Kernel with the features of its rooms, which are made next. Invalid: the configuration breaks a rule.

@@ -1,6 +1,6 @@
 package kernel
 
-func KernelWork() Feature {
+func OwnFeature() Feature {
 	return Feature{
 		Name: "kernel",
 		Stages: []Stage{

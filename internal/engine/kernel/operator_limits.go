@@ -297,7 +297,7 @@ func (e *Kernel) LimitedBy(ctx context.Context, r *task.Route) (*OperatorLimitVi
 	return nil, nil, nil
 }
 
-// Waiting under a limit does not count for thresholds of states either.
+// HeldBack includes limits: waiting under one does not count for thresholds of states either.
 func (e *Kernel) HeldBack() task.HeldUntil {
 	paused, k := e.heldUntil(), e.Catalog.Limits.Load()
 	if k == nil {

@@ -21,7 +21,7 @@ type peerReports struct {
 	reports []Report
 }
 
-// Other versions read a report's JSON during an upgrade: fields are only added.
+// Report is read by other versions during an upgrade: fields are only added.
 type Report struct {
 	At         task.Instant              `json:"at"`
 	Since      task.Instant              `json:"since"`

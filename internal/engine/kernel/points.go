@@ -65,7 +65,7 @@ type FollowUp struct {
 // rank is a place in the order of stages, or of follow-ups; see ranks.go.
 type rank int
 
-// runner.begin begins an attempt, and Wake continues it at the time that begin gave to await.
+// Runner begins an attempt, and Wake continues it at the time that begin gave to await.
 type Runner struct {
 	Kind        task.Kind
 	Begin, Wake func(u *Unit, w Work, def *task.Template) error

@@ -45,7 +45,7 @@ func (e *Kernel) ReachedWorker(ctx context.Context, id task.ID) (*task.Worker, e
 	return w, nil
 }
 
-// The lock keeps the task's namespace.
+// ReachedTask returns the task, locked, so that it keeps its namespace.
 func (u *Unit) ReachedTask(id task.ID) (*task.Task, error) {
 	t, err := u.Rows.Task(id)
 	if err != nil {

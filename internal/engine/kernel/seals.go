@@ -32,5 +32,5 @@ func (rs *readySteps) unopened(w Work, what, reason string) error {
 	return nil
 }
 
-// undecidedWait lets another node decide, or this one get a key.
+// UndecidedWait lets another node decide, or this one get a key.
 const UndecidedWait = time.Minute

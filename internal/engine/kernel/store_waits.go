@@ -116,5 +116,5 @@ type WaitPosition struct {
 	Step task.ID
 }
 
-// signalSlack keeps a signal longer for a step that began to wait in time and is looked at late.
+// SignalSlack keeps a signal longer for a step that began to wait in time and is looked at late.
 const SignalSlack = time.Hour

@@ -8,8 +8,8 @@ const (
 	anything trait = 1 << iota
 
 	limitedTask // the template has limits
-	ParentTask
-	ChildTask // child of a step
+	ParentTask  // with child tasks
+	ChildTask   // child of a step
 	orderedTask
 	IntakeTask    // made of a message
 	checkedTask   // with checkpoints

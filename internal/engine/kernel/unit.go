@@ -54,7 +54,7 @@ func With(set map[*task.Task]struct{}, t *task.Task) map[*task.Task]struct{} {
 	return set
 }
 
-// tx is nil for a unit that only reports, such as a claim from the submitted cache.
+// NewUnit takes a nil tx for a unit that only reports, such as a claim from the submitted cache.
 func NewUnit(ctx context.Context, e *Kernel, tx Tx) *Unit {
 	if e.seals != nil && tx != nil {
 		tx = e.seals.Tx(tx)

@@ -40,9 +40,10 @@ type Backpressure struct {
 }
 
 const (
-	// A count is valid for recount, or recountShare times its duration if longer, so that counting stays a small part
+	// Recount is how long a count is valid, or RecountShare times its duration if longer, so that counting stays a small part
 	// of the time.
-	Recount      = time.Second
+	Recount = time.Second
+	// RecountShare bounds that part.
 	RecountShare = 20
 	// longestCount bounds the measured duration against clock steps.
 	longestCount = time.Second

@@ -227,7 +227,7 @@ type Builder struct {
 	late   map[*Draft]*uniqueSlot
 }
 
-// takeKeys has looked for a task of the draft's key. IDs come in one run, so that a task's steps are adjacent in the
+// Add makes the rows of a draft whose key takeKeys has looked for. IDs come in one run, so that a task's steps are adjacent in the
 // store.
 func (b *Builder) Add(d *Draft) (r Receipt, err error) {
 	u, ids := b.U, b.U.E.Store.IDs()

@@ -119,7 +119,10 @@ func (unobserved) Took(string, time.Duration)                                   
 func (unobserved) Failed(string, task.Code)                                         {}
 
 // ObservedCapture and ObservedSend are the operations that an Observer hears of.
-const ObservedCapture, ObservedSend = "capture", "send"
+const (
+	ObservedCapture = "capture"
+	ObservedSend    = "send"
+)
 
 // Observed tells the Observer how long an operation took, and whether it failed.
 func (in *Desk) Observed(operation string, began time.Time, err error) {
