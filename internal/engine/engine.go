@@ -3,7 +3,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/taskerhq/tasker/internal/engine/acts"
 	"github.com/taskerhq/tasker/internal/engine/cases"
@@ -43,10 +42,10 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := kernel.New(ctx, db, opts, list)
+	k, rows, err := kernel.New(ctx, db, opts, list)
 	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
+		return nil, err
 	}
-	return &Engine{k, submit.New(k, db), acts.New(k), cases.New(k, db), flow.New(k, db), figures.New(k),
+	return &Engine{k, submit.New(k, rows), acts.New(k), cases.New(k, rows), flow.New(k, rows), figures.New(k),
 		office.New(k)}, nil
 }

@@ -9,6 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/taskerhq/tasker/embedded/kafka"
+	_ "github.com/taskerhq/tasker/embedded/postgres"
+	_ "github.com/taskerhq/tasker/embedded/rabbitmq"
+	_ "github.com/taskerhq/tasker/embedded/redis"
+	_ "github.com/taskerhq/tasker/embedded/s3"
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 

@@ -200,17 +200,18 @@ type SchemaChecker interface {
 // Callers bounds how long the first caller of a transaction waits for the last.
 const Callers = 1024
 
-// New returns a Kernel with the features of its rooms, which are made next. Invalid: the configuration breaks a rule.
+// New returns a Kernel with the features of its rooms, which are made next, and the database that rooms must use: db
+// behind the seals. Invalid: the configuration breaks a rule.
 // Other errors are the store's. The order matters: the clock before its readers, the catalog before its routes.
-func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kernel, error) {
+func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kernel, Database, error) {
 	cfg := opts.Config.WithDefaults()
 	if err := cfg.Validate(); err != nil {
-		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(),
+		return nil, nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(),
 			Err: err}
 	}
 	points, err := newPoints(list)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cluster, _ := db.(Cluster)
 	if opts.Seals != nil {
@@ -234,31 +235,31 @@ func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kerne
 		e.roll = rand.Float64
 	}
 	if err := e.keys.load(ctx, e.Store, e.NoteStore); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e.feed = feed.New(strconv.FormatUint(rand.Uint64(), 36), e.Instant)
 	if err := e.arrive(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e.follows = opts.Config.Scheduling == settings.Scheduling{}
 	if err := e.declareOrdering(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e.Meter.clock, e.Meter.since = e.Instant, e.Instant()
 	e.waiters = newWaiters()
 	if e.coordinator = newCoordinator(e); e.coordinator != nil {
 		if err := e.coordinator.observe(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	e.Catalog = newCatalog(e.Store, e.ActStore, e.Cluster, e.waiters.wakeForRoutes)
 	e.Catalog.eviction.dropped, e.Catalog.eviction.occupied = e.waiters.dropRoutes, e.occupied
 	e.Meter.kindOf = e.Catalog.kindName
 	if err := errors.Join(e.RefreshPauses(ctx), e.RefreshLimits(ctx)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := e.Catalog.ensureRead(ctx); err != nil {
-		return nil, fmt.Errorf("read routes: %w", err)
+		return nil, nil, fmt.Errorf("read routes: %w", err)
 	}
 	if e.Cluster != nil {
 		e.Cluster.OnReplaced(e.Forget)
@@ -267,7 +268,7 @@ func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kerne
 	e.due = newDueRows(e)
 	e.outages.cfg = cfg.OutageBreaker
 	e.group()
-	return e, nil
+	return e, db, nil
 }
 
 // group makes the groups of calls that share transactions.

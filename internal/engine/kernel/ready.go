@@ -76,7 +76,8 @@ func (e *Kernel) Ready(ctx context.Context) error {
 	return err
 }
 
-// Transact runs fn in a transaction. A full disk makes the server unready whatever a probe says; after other failures, the next probe decides.
+// Transact runs fn in a transaction. A full disk makes the server unready whatever a probe says; after other failures,
+// the next probe decides.
 func (e *Kernel) Transact(ctx context.Context, fn func(context.Context, Tx) error) error {
 	err := e.Store.Write(ctx, fn)
 	switch {

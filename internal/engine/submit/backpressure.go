@@ -40,8 +40,8 @@ type Backpressure struct {
 }
 
 const (
-	// Recount is how long a count is valid, or RecountShare times its duration if longer, so that counting stays a small part
-	// of the time.
+	// Recount is how long a count is valid, or RecountShare times its duration if longer, so that counting stays a
+	// small part of the time.
 	Recount = time.Second
 	// RecountShare bounds that part.
 	RecountShare = 20

@@ -67,7 +67,8 @@ func (s *draftStep) routeID() int64 {
 	return s.route.ID
 }
 
-// Draft checks a submission. Problems are below the pointer at. Those that need no store come first, and alone. The error is the store's.
+// Draft checks a submission. Problems are below the pointer at. Those that need no store come first, and alone. The
+// error is the store's.
 func (e *Room) Draft(ctx context.Context, in *Submission, at string) (*Draft, []task.Problem, error) {
 	problems := e.checkFields(in, at)
 	if len(problems) > 0 {

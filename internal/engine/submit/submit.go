@@ -227,8 +227,8 @@ type Builder struct {
 	late   map[*Draft]*uniqueSlot
 }
 
-// Add makes the rows of a draft whose key takeKeys has looked for. IDs come in one run, so that a task's steps are adjacent in the
-// store.
+// Add makes the rows of a draft whose key takeKeys has looked for. IDs come in one run, so that a task's steps are
+// adjacent in the store.
 func (b *Builder) Add(d *Draft) (r Receipt, err error) {
 	u, ids := b.U, b.U.E.Store.IDs()
 	var id task.ID

@@ -34,7 +34,8 @@ type Outbox struct {
 }
 
 // New returns an Outbox.
-func New(d *desk.Desk, store Store, carriers seam.Carriers, sources *sources.Registry, letters *letters.Keeper) *Outbox {
+func New(d *desk.Desk, store Store, carriers seam.Carriers, sources *sources.Registry, letters *letters.Keeper,
+) *Outbox {
 	owner := func(s deadletter.Send) task.ID { return s.Owner }
 	return &Outbox{d, store, carriers, sources, letters,
 		desk.RowsOf(d.DB, "the letter", func(id task.ID) task.ID { return id }),
