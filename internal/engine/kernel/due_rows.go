@@ -151,3 +151,12 @@ func Repeat(once func(context.Context) (int, bool, error)) error {
 	}
 	return nil
 }
+
+// RowAtFault reports whether a transaction of several callers failed because of one of them: the store works, and
+// nothing was committed.
+func (e *Kernel) RowAtFault(why error) bool {
+	if task.CodeOf(why) == task.Unavailable || errors.Is(why, context.Canceled) || errors.Is(why, ErrReplaced) {
+		return false
+	}
+	return Storable(context.Background(), e.Store, why) == nil
+}

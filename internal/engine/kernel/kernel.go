@@ -278,9 +278,9 @@ func (e *Kernel) group() {
 	e.bursts = coalesce.New(Callers, 1, e.runBursts)
 	e.admits = coalesce.New(Callers, 1, e.admitAll)
 	e.claims = coalesce.New(Callers, 1, e.runClaims)
-	e.starts = coalesce.New(Callers, 1, e.runStarts)
-	e.settles = coalesce.New(Callers, 1, e.runSettles)
-	e.heartbeats = coalesce.New(Callers, 1, e.runHeartbeats)
+	e.starts = coalesce.New(Callers, 1, e.runStarts).Apart(e.RowAtFault)
+	e.settles = coalesce.New(Callers, 1, e.runSettles).Apart(e.RowAtFault)
+	e.heartbeats = coalesce.New(Callers, 1, e.runHeartbeats).Apart(e.RowAtFault)
 }
 
 func (e *Kernel) setClock() {

@@ -26,6 +26,6 @@ func Of(k *kernel.Kernel) *Room { return room.Of(k) }
 func New(k *kernel.Kernel, db kernel.Database) *Room {
 	e := &Room{Kernel: k, KeyStore: db.KeyStore(), UniqueStore: db.UniqueStore(), Backpressure: newBackpressure(k)}
 	e.Meter.DepthMoved = e.Backpressure.moved
-	e.submits = coalesce.New(kernel.Callers, 1, e.runSubmits)
+	e.submits = coalesce.New(kernel.Callers, 1, e.runSubmits).Apart(e.RowAtFault)
 	return room.Put(k, e)
 }

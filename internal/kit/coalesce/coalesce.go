@@ -20,6 +20,8 @@ type Group[In, Out any] struct {
 	run   func([]In) ([]Out, error)
 	limit int // items of a batch
 	lanes int // concurrent batches
+	// apart reports whether a batch that failed is tried in parts; nil: never.
+	apart func(error) bool
 
 	mu      sync.Mutex
 	waiting []*call[In, Out]
@@ -34,9 +36,16 @@ type call[In, Out any] struct {
 }
 
 // New returns a Group. run gets a batch of at most limit requests and returns one answer each, in order; its error goes
-// to every caller of the batch. At most lanes batches run concurrently.
+// to every caller of the batch; see Apart. At most lanes batches run concurrently.
 func New[In, Out any](limit, lanes int, run func([]In) ([]Out, error)) *Group[In, Out] {
 	return &Group[In, Out]{run: run, limit: limit, lanes: lanes}
+}
+
+// Apart lets a batch that failed as a whole be tried in halves, down to single requests, if of says so about its error:
+// then one bad request fails its caller alone. run must have changed nothing when it fails. Call Apart before Do.
+func (g *Group[In, Out]) Apart(of func(error) bool) *Group[In, Out] {
+	g.apart = of
+	return g
 }
 
 // Do runs in as part of a batch and returns its answer. It blocks until the batch has run. When ctx ends before the
@@ -174,6 +183,11 @@ func (g *Group[In, Out]) answer(batch []*call[In, Out]) {
 		ins[i] = c.in
 	}
 	outs, err := g.guarded(ins)
+	if err != nil && len(batch) > 1 && g.apart != nil && g.apart(err) {
+		g.answer(batch[:len(batch)/2])
+		g.answer(batch[len(batch)/2:])
+		return
+	}
 	for i, c := range batch {
 		if c.err = err; err == nil {
 			c.out = outs[i]

@@ -158,3 +158,43 @@ func TestPost(t *testing.T) {
 		}
 	})
 }
+
+// A bad request fails alone; an error of all is not divided.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	bad, down := errors.New("bad"), errors.New("down")
+	for name, why := range map[string]error{"Bad": bad, "Down": down} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				hold, batches := make(chan struct{}), 0
+				g := coalesce.New(100, 1, func(in []int) ([]int, error) {
+					<-hold
+					batches++
+					for _, n := range in {
+						if n == 5 {
+							return nil, why
+						}
+					}
+					return in, nil
+				}).Apart(func(err error) bool { return errors.Is(err, bad) })
+				errs := make([]error, 9)
+				var wg sync.WaitGroup
+				for i := range errs {
+					wg.Go(func() { _, errs[i] = g.Do(t.Context(), i) })
+					synctest.Wait()
+				}
+				close(hold)
+				wg.Wait()
+				for i, err := range errs {
+					if fails := i == 5 || why == down && i > 0; fails != (err != nil) {
+						t.Errorf("request %d: %v", i, err)
+					}
+				}
+				if most := map[error]int{bad: 8, down: 2}[why]; batches > most {
+					t.Errorf("%d batches; %d are enough", batches, most)
+				}
+			})
+		})
+	}
+}
