@@ -28,7 +28,8 @@ func (g *gated) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 func TestPoisonedCalls(t *testing.T) {
 	verbs := map[string]func(*engine.Engine, *task.Worker, engine.Lease) error{
 		"Start": func(e *engine.Engine, w *task.Worker, l engine.Lease) error {
-			answers, err := e.Start(context.Background(), []engine.LeaseRef{{Step: l.Step.ID, Token: l.Step.Token, Worker: w.No}})
+			answers, err := e.Start(context.Background(), []engine.LeaseRef{{Step: l.Step.ID, Token: l.Step.Token,
+				Worker: w.No}})
 			if err == nil {
 				err = answers[0].Err
 			}
@@ -49,7 +50,8 @@ func TestPoisonedCalls(t *testing.T) {
 }
 
 func callTogether(t *testing.T, start bool, call func(*engine.Engine, *task.Worker, engine.Lease) error) {
-	g := &gated{&poisoned{Database: memstore.New(&memstore.Options{Seed: 1}), bad: map[task.ID]bool{}}, make(chan struct{})}
+	g := &gated{poisoned: &poisoned{Database: memstore.New(&memstore.Options{Seed: 1}), bad: map[task.ID]bool{}},
+		gate: make(chan struct{})}
 	close(g.gate)
 	e, _ := newEngineOn(t, g, engine.Options{})
 	registerOne(t, e)
