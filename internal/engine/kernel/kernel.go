@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,138 +18,33 @@ import (
 // Kernel carries out the verbs on a Store. It is safe for concurrent use. It has no goroutine and no Close: package
 // upkeep calls the periodic verbs, and package node closes the store.
 type Kernel struct {
-	// embedded, so that e.caseRows reads like a field
+	Store  Store
+	Cfg    settings.Config
+	Points *points
+	rooms  [maxRooms]any
+
+	// Parts are embedded, so that e.Clock reads like a field.
+
 	domains
-	Points  *points
-	rooms   [maxRooms]any
-	Store   Store
-	Cfg     settings.Config
-	Clock   func() time.Time
-	Stepped func(since time.Time) time.Duration
-	// suspected is a step of the clock that now does not believe yet.
-	Suspected func() time.Duration
-	roll      func() float64
-	Schemas   SchemaCompiler
-	grouper   Grouper
-	hooks     EventHooks
-	seals     Seals // nil: nothing is encrypted
-	blobs     Blobs // nil: results above the limit are refused
-
-	Observer    Observer     // the meter, followed by the observer of Options
-	transitions *transitions // nil: single transitions are not observed
-	Meter       *meter
-	pools       pools
-	PeerReports peerReports
-	commits     sync.Pool // of *Commit
-
-	// graceUntil is when heartbeats that could not be sent or stored for a while must have arrived.
-	graceUntil atomic.Int64
-
-	ordering atomic.Pointer[ordering]
-	rekeying atomic.Bool // there may be steps with keys of another order
-	follows  bool        // adopts the order in force
-
-	Cluster    Cluster // nil: the store belongs to this process
-	peerEvents *peerMailbox
-
-	Queue       queue
-	dispatch    *dispatchQueue // the queue, or nil
-	coordinator *coordinator   // nil: the store belongs to this process
-	leased      atomic.Int64   // the last lease number that is a time
-
-	feed     *feed.Feed
-	peerFeed feed.Publisher
-	// countQueue counts ready steps for streams.
-	CountQueue func(ctx context.Context, namespaces []string) (*feed.QueueCount, error)
-
-	readiness readiness
-	keys      keyring
-
-	// Caches of rows; see forget.
-	Catalog *catalog
-	pauses  pauses
-	workers workerCache
-
-	occupancy occupancy
-	waiters   *waiters
-	limits    limits
-
-	Forgets []func() // of caches outside of the kernel
+	clocks
+	helpers
+	measures
+	peering
+	handing
+	ordered
+	caches
+	sharedCalls
 
 	breakers *breakers
 	outages  outages
-	// One group per verb: calls that arrive during a transaction share the next one.
-	workerChanges *coalesce.Group[workerChange, changedWorker]
+	// graceUntil is when heartbeats that could not be sent or stored for a while must have arrived.
+	graceUntil atomic.Int64
+	readiness  readiness
+	keys       keyring
 
-	claims      *coalesce.Group[*poller, []Lease]
-	starts      *coalesce.Group[leaseCall, []LeaseAnswer]
-	settles     *coalesce.Group[[]Result, []Answer]
-	heartbeats  *coalesce.Group[leaseCall, []LeaseAnswer]
-	turns       *coalesce.Group[struct{}, struct{}]
 	due         dueRows
 	steppedOver steppedTold
-	admits      *coalesce.Group[struct{}, struct{}]
-	bursts      *coalesce.Group[struct{}, struct{}]
-
-	ByHand bool // nothing runs after commits; see Options
-
-}
-
-type domains struct {
-	Evidences Evidences
-
-	QueueCounts QueueCounts
-	Places      QueuePlaces
-
-	NoteStore   NoteStore
-	expiryStore ExpiryStore
-	ActStore    ActStore
-
-	SessionStore  SessionStore
-	OrderingStore OrderingStore
-	pauseStore    PauseStore
-	burstStore    BurstStore
-	outageStore   OutageStore
-
-	checkpointStore CheckpointStore
-	logStore        LogStore
-	largeResults    LargeResultStore
-
-	WaitReads   WaitReads
-	SignalStore SignalStore
-
-	gateRows   GateRows
-	GateReads  GateReads
-	limitStore OperatorLimitStore
-
-	settingsKeeper SettingsKeeper
-}
-
-func domainsOf(db Database) domains {
-	cases, queues, gates := db.CaseStore(), db.QueueStore(), db.GateStore()
-	waits := db.WaitStore()
-	return domains{
-		Evidences:   cases,
-		QueueCounts: queues, Places: queues,
-		NoteStore: db.NoteStore(), expiryStore: db.ExpiryStore(),
-		ActStore: db.ActStore(), SessionStore: db.SessionStore(),
-		OrderingStore: db.OrderingStore(),
-		pauseStore:    db.PauseStore(),
-		burstStore:    db.BurstStore(),
-		outageStore:   db.OutageStore(),
-
-		checkpointStore: db.CheckpointStore(),
-		logStore:        db.LogStore(),
-		largeResults:    db.LargeResultStore(),
-
-		WaitReads:   waits,
-		SignalStore: db.SignalStore(),
-
-		gateRows:       gates,
-		GateReads:      gates,
-		limitStore:     db.OperatorLimitStore(),
-		settingsKeeper: db,
-	}
+	ByHand      bool // nothing runs after commits; see Options
 }
 
 // Options configures an Engine.
@@ -201,8 +95,8 @@ type SchemaChecker interface {
 const Callers = 1024
 
 // New returns a Kernel with the features of its rooms, which are made next, and the database that rooms must use: db
-// behind the seals. Invalid: the configuration breaks a rule.
-// Other errors are the store's. The order matters: the clock before its readers, the catalog before its routes.
+// behind the seals. Invalid: the configuration breaks a rule. Other errors are the store's. The order matters: the
+// clock before its readers, the catalog before its routes.
 func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kernel, Database, error) {
 	cfg := opts.Config.WithDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -217,9 +111,9 @@ func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kerne
 	if opts.Seals != nil {
 		db = opts.Seals.Database(db)
 	}
-	e := &Kernel{Points: points, Store: db, domains: domainsOf(db), Cfg: cfg,
-		Clock: opts.Now, Stepped: opts.Stepped, roll: opts.Roll, ByHand: opts.ByHand,
-		Schemas: opts.Schemas, grouper: opts.Grouper, hooks: opts.Hooks, seals: opts.Seals, blobs: opts.Blobs}
+	e := &Kernel{Points: points, Store: db, Cfg: cfg, domains: domainsOf(db),
+		clocks:  clocks{opts.Now, opts.Stepped, opts.Suspected, opts.Roll},
+		helpers: helpers{opts.Schemas, opts.Grouper, opts.Hooks, opts.Seals, opts.Blobs}, ByHand: opts.ByHand}
 	if e.Queue = (storeQueue{e}); opts.Dispatcher != nil {
 		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
 		e.Queue = e.dispatch
@@ -229,7 +123,6 @@ func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kerne
 	e.Observer = e.Meter
 	e.Cluster = cluster
 	e.peerEvents = newPeerMailbox()
-	e.Suspected = opts.Suspected
 	e.setClock()
 	if e.roll == nil {
 		e.roll = rand.Float64

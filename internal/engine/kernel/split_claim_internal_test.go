@@ -10,7 +10,7 @@ import (
 )
 
 func besides(during func(h *waiters, capacity int) (int, error)) *Kernel {
-	e := &Kernel{waiters: newWaiters()}
+	e := &Kernel{handing: handing{waiters: newWaiters()}}
 	e.claims = coalesce.New(Callers, 1, func(calls []*poller) ([][]Lease, error) {
 		out := make([][]Lease, len(calls))
 		for i, p := range calls {
