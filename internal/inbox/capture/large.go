@@ -160,6 +160,7 @@ func (run *Reading) gone(o deadletter.Oversized) {
 type looks struct {
 	again func() error
 	work  sync.WaitGroup
+	ended bool // no look begins any more
 
 	mu   sync.Mutex
 	busy bool
@@ -169,7 +170,7 @@ type looks struct {
 func (k *looks) look(now task.Instant) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.busy || now < k.next {
+	if k.busy || k.ended || now < k.next {
 		return
 	}
 	k.busy, k.next = true, now.Add(lookEvery)
@@ -181,4 +182,12 @@ func (k *looks) look(now task.Instant) {
 			k.next = now.Add(lookRetry)
 		}
 	})
+}
+
+// end lets no further look begin, and waits for the one under way.
+func (k *looks) end() {
+	k.mu.Lock()
+	k.ended = true
+	k.mu.Unlock()
+	k.work.Wait()
 }

@@ -173,7 +173,7 @@ func (r *Readers) begin(ctx context.Context, s *deadletter.Source) {
 		"intake", s.Intake != nil)
 	go func() {
 		defer close(run.done)
-		defer run.large.work.Wait()
+		defer run.large.end()
 		run.carrier.Read(ctx, s, of, run.capture, func(err error) {
 			run.note(err)
 			run.report(err)

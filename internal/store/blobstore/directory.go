@@ -69,11 +69,15 @@ func (d *Directory) Put(ctx context.Context, key string, content io.ReadSeeker, 
 	return d.name(file.Name(), d.path(key))
 }
 
-// name gives a written file its name. Delete may remove the empty directory at the same moment.
+// name gives a written file its name. Delete may remove the empty directory at the same moment: then the directory is
+// missing, or exists for Mkdir and not for the look at it.
 func (d *Directory) name(written, path string) error {
 	var err error
-	for range 5 {
-		if err = os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	for range 50 {
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		if err = os.Rename(written, path); err == nil {
