@@ -31,7 +31,7 @@ func (e *Room) retainCases(ctx context.Context) (int, error) {
 	if r.Cases < 0 {
 		return 0, nil
 	}
-	before := e.Instant().Add(-r.Cases)
+	before := e.Now().Add(-r.Cases)
 	ids, err := e.dueActs.cases.Read(e.Now(), r.BatchItems, func(limit int) (ids []task.ID, err error) {
 		old, err := cases.Of(e.Kernel).CaseRetention.ResolvedCases(ctx, before, limit)
 		for _, c := range old {
@@ -89,7 +89,7 @@ func dropCases(u *kernel.Unit, of []task.ID, before task.Instant) (int, error) {
 // Retain deletes up to Retention.BatchItems old rows of each kind, and returns the largest number; less than a batch
 // means the end. Each kind has its own transactions: a *due.Error lists failed ones.
 func (e *Room) Retain(ctx context.Context) (n int, err error) {
-	r, now := e.Cfg.Retention, e.Instant()
+	r, now := e.Cfg.Retention, e.Now()
 	within := func(drop func(context.Context, kernel.Tx) (int, error)) func(context.Context) (int, error) {
 		return func(ctx context.Context) (n int, err error) {
 			err = e.Transact(ctx, func(ctx context.Context, tx kernel.Tx) (err error) {

@@ -19,7 +19,7 @@ func (e *Room) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	loop := &kernel.DueLoop[*task.Task]{E: e.Kernel, Verb: "expire", Rows: e.dueActs.deadlines, Handle: expireAll,
 		Take: func(u *kernel.Unit, limit int) ([]*task.Task, error) { return u.Tx.Overdue(u.Ctx, u.Now, limit) },
 		Find: func(ctx context.Context, limit int) ([]task.ID, error) {
-			return e.Store.OverdueTasks(ctx, e.Instant(), limit)
+			return e.Store.OverdueTasks(ctx, e.Now(), limit)
 		},
 		Lock: func(u *kernel.Unit, ids []task.ID) ([]*task.Task, error) {
 			tasks, err := u.Tx.Tasks(u.Ctx, ids)

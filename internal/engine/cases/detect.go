@@ -126,7 +126,7 @@ const watchPage = 1000
 
 // findStale returns up to batch stale tasks, and reschedules other watches.
 func (e *Room) findStale(ctx context.Context, batch int) ([]Detected, error) {
-	now := e.Instant()
+	now := e.Now()
 	var found []Detected
 	var behind kernel.Watch
 	for len(found) < batch {
@@ -247,7 +247,7 @@ func (e *Room) transition(ctx context.Context, found []Detected) ([]Detected, er
 
 // postponeChecks keeps failed tasks from blocking the next batch.
 func (e *Room) postponeChecks(ctx context.Context, done []Detected) error {
-	next := e.Instant().Add(e.Cfg.StalenessDetection.DetectionInterval)
+	next := e.Now().Add(e.Cfg.StalenessDetection.DetectionInterval)
 	var moves []kernel.WatchMove
 	for _, d := range done {
 		if !d.Errored {

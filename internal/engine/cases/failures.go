@@ -88,7 +88,7 @@ func (e *Room) AnalyzeFailures(ctx context.Context) (*kernel.Analysis, error) {
 		return nil, nil
 	}
 	before, err := e.lastAnalysis(ctx)
-	now := e.Instant()
+	now := e.Now()
 	if err != nil || before != nil && before.At <= now && now < before.At.Add(cfg.Interval) {
 		return nil, err
 	}

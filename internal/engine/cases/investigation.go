@@ -37,7 +37,7 @@ func (e *Room) InvestigationQueue(ctx context.Context, f kernel.CaseFilter) ([]Q
 		return nil, err
 	}
 	// Score and order agree: both grow with the age, and use the same bases.
-	now := e.Instant()
+	now := e.Now()
 	queue := make([]QueuedCase, len(cases))
 	for i, c := range cases {
 		open := now.Sub(c.OpenedAt)

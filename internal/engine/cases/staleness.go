@@ -26,7 +26,7 @@ func (e *Room) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness, e
 	if _, err := e.smallestThreshold(ctx); err != nil { // loads all thresholds
 		return nil, err
 	}
-	l := &stalenessList{e: e.Kernel, tasks: e.Store, f: f, now: e.Instant(), near: f.Health == task.Warning ||
+	l := &stalenessList{e: e.Kernel, tasks: e.Store, f: f, now: e.Now(), near: f.Health == task.Warning ||
 		f.Health == task.Stale, seen: map[task.ID]struct{}{}}
 	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {
 		if err := from(ctx); err != nil {
@@ -198,7 +198,7 @@ func (e *Room) CountInvestigations(ctx context.Context) (Investigations, error) 
 	if err != nil {
 		return out, err
 	}
-	l := &stalenessList{e: e.Kernel, tasks: e.Store, f: StalenessFilter{Limit: CensusLimit}, now: e.Instant(), near: true,
+	l := &stalenessList{e: e.Kernel, tasks: e.Store, f: StalenessFilter{Limit: CensusLimit}, now: e.Now(), near: true,
 		seen: map[task.ID]struct{}{}}
 	// From watches; from the survey, before the detector's next cycle; and from the deadlines of whole tasks.
 	for _, from := range []func(context.Context) error{l.fromWatches, l.fromSurvey, l.fromDeadlines} {

@@ -95,6 +95,6 @@ func (e *Room) staleness(ctx context.Context, tasks []*task.Task, whole bool, no
 
 // LimitsOf returns the limits of a live task's state and of the whole task, given all its steps.
 func (e *Room) LimitsOf(t *task.Task, def *task.Template, steps []*task.Step) (state, whole task.Limit) {
-	now := e.Instant()
+	now := e.Now()
 	return e.stateLimit(t, def, steps, now), task.DurationLimit(t, def.Lifecycle, now)
 }

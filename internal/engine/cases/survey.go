@@ -54,7 +54,7 @@ func (e *Room) Survey(ctx context.Context) (bool, error) {
 
 // Younger tasks have no warning in the current millisecond.
 func (e *Room) surveyEdge(smallest time.Duration) task.ID {
-	warned := e.Instant().Add(-smallest / 100 * task.WarningPercent)
+	warned := e.Now().Add(-smallest / 100 * task.WarningPercent)
 	return task.MakeID(task.SeqFloor(warned.Add(time.Millisecond).Time()), 0)
 }
 

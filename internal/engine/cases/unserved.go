@@ -47,7 +47,7 @@ func (e *Room) FindUnserved(ctx context.Context, limit int) (int, error) {
 	if e.Cfg.Cases.Enabled != settings.On || after <= 0 {
 		return 0, nil
 	}
-	now := e.Instant()
+	now := e.Now()
 	if now < e.Grace() {
 		return 0, nil // heartbeats could not arrive
 	}

@@ -57,7 +57,7 @@ const (
 // Census reads only. Its cost grows with the routes and, up to the bounds, the ready steps: call it for an operator
 // or a scrape. The parts are read one after another and may differ.
 func (e *Room) Census(ctx context.Context) (*Census, error) {
-	c := &Census{At: e.Instant(), Closed: e.ClosedRoutes(), Outages: e.OpenOutages(), Dispatch: e.DispatchState(),
+	c := &Census{At: e.Now(), Closed: e.ClosedRoutes(), Outages: e.OpenOutages(), Dispatch: e.DispatchState(),
 		Workers:  map[task.WorkerState]int{},
 		Breakers: map[task.BreakerState]int{}}
 	c.ClockStep = e.Suspected()

@@ -82,7 +82,7 @@ func (e *Room) queueSample(ctx context.Context) (*queueSample, error) {
 	case k.turn <- struct{}{}:
 	default:
 		if last := k.last.Load(); last != nil {
-			if age := e.Instant().Sub(last.at); age >= 0 && age < queueSampleKept {
+			if age := e.Now().Sub(last.at); age >= 0 && age < queueSampleKept {
 				return last, nil
 			}
 		}
@@ -93,7 +93,7 @@ func (e *Room) queueSample(ctx context.Context) (*queueSample, error) {
 		}
 	}
 	defer func() { <-k.turn }()
-	began := e.Instant()
+	began := e.Now()
 	if last := k.last.Load(); last != nil && began < k.until && began >= last.at {
 		return last, nil
 	}
@@ -101,7 +101,7 @@ func (e *Room) queueSample(ctx context.Context) (*queueSample, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := e.Instant()
+	now := e.Now()
 	k.last.Store(g)
 	k.until = now.Add(max(submit.Recount, submit.RecountShare*now.Sub(began)))
 	return g, nil
@@ -172,7 +172,7 @@ func (e *Room) QueueStats(ctx context.Context, namespaces []string) (*QueueStats
 	}
 	out.Pressure.Tier, _, _ = submit.Of(e.Kernel).Backpressure.Tier(total) // the last submission may be long ago
 	e.describe(out, g, pass)
-	out.Measured = e.Measured(e.Instant(), pass)
+	out.Measured = e.Measured(e.Now(), pass)
 	loads, err := e.Loads(ctx)
 	if err != nil {
 		return nil, err

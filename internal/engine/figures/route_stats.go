@@ -36,7 +36,7 @@ func (e *Room) RouteCensus(ctx context.Context, namespaces []string) (*RouteCens
 	if err := g.byRoute(ctx, e.Kernel); err != nil {
 		return nil, err
 	}
-	handed, pass := e.handedByRoute(e.Instant()), kernel.Passing(namespaces)
+	handed, pass := e.handedByRoute(e.Now()), kernel.Passing(namespaces)
 	out := &RouteCensus{At: g.at, Sampled: g.stride > 1, Capped: g.capped}
 	for _, s := range g.stats {
 		if pass(s.Route.Namespace) {

@@ -80,7 +80,7 @@ func (e *Room) Signals(ctx context.Context, f kernel.SignalFilter) (list []task.
 		return nil, false, err
 	}
 	limit := f.Limit
-	f.Kept, f.Limit = e.Instant(), limit+1
+	f.Kept, f.Limit = e.Now(), limit+1
 	if list, err = e.SignalStore.ListSignals(ctx, f); err != nil {
 		return nil, false, fmt.Errorf("list signals: %w", err)
 	}
@@ -136,7 +136,7 @@ type signalCount struct {
 
 // admitSignal counts now and then, and before a refusal; other processes may exceed the bound in between.
 func (e *Room) admitSignal(ctx context.Context, name task.SignalName) error {
-	c, now, limit := &e.signalCounts, e.Instant(), e.Cfg.Signals.MaxKept
+	c, now, limit := &e.signalCounts, e.Now(), e.Cfg.Signals.MaxKept
 	c.mu.Lock()
 	known, ok := c.of[name.Namespace]
 	known.n++

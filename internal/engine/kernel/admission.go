@@ -39,7 +39,7 @@ func (e *Kernel) admit(ctx context.Context, w *task.Worker, want, rounds int) ad
 	}
 	adm := admission{room: want, worker: w.No}
 	if w.BrokenAt != 0 && e.breakers.on() {
-		state, until, period := w.Breaker(e.Instant(), e.Cfg.WorkerBreaker.OpenFor)
+		state, until, period := w.Breaker(e.Now(), e.Cfg.WorkerBreaker.OpenFor)
 		if state == task.BreakerOpen {
 			return admission{until: until}
 		}
@@ -62,7 +62,7 @@ func (e *Kernel) askAgain(until task.Instant, rounds int) task.Instant {
 	if e.Shared() {
 		pause = min(countShort<<min(rounds, 10), e.Cfg.PollInterval)
 	}
-	again := e.Instant().Add(pause)
+	again := e.Now().Add(pause)
 	if until != 0 {
 		again = min(again, until)
 	}
@@ -83,5 +83,5 @@ func (e *Kernel) until(a admission) <-chan time.Time {
 	if a.until == 0 {
 		return nil
 	}
-	return time.After(max(a.until.Sub(e.Instant()), time.Millisecond))
+	return time.After(max(a.until.Sub(e.Now()), time.Millisecond))
 }

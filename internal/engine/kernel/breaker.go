@@ -306,7 +306,7 @@ func (e *Kernel) BreakerUntil(w *task.Worker) (state task.BreakerState, until ta
 	if !e.breakers.on() {
 		return task.BreakerClosed, 0
 	}
-	state, until, _ = w.Breaker(e.Instant(), e.Cfg.WorkerBreaker.OpenFor)
+	state, until, _ = w.Breaker(e.Now(), e.Cfg.WorkerBreaker.OpenFor)
 	return state, until
 }
 

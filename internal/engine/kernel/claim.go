@@ -58,7 +58,7 @@ func (e *Kernel) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	if w, err = e.ReachedWorker(ctx, worker); err != nil {
 		return leases, drain, err
 	}
-	silent := w.State == task.WorkerDead && e.Instant().Sub(w.LastHeartbeat) >= e.Cfg.Leases.Lease()
+	silent := w.State == task.WorkerDead && e.Now().Sub(w.LastHeartbeat) >= e.Cfg.Leases.Lease()
 	return leases, !silent, nil
 }
 
@@ -108,7 +108,7 @@ func (e *Kernel) poll(ctx context.Context, w *task.Worker, p *poller, version in
 func (e *Kernel) round(ctx context.Context, p *poller, version int64, adm admission, wait bool,
 	timeout func() <-chan time.Time,
 ) ([]Lease, bool, error) {
-	looked := e.Instant()
+	looked := e.Now()
 	leases, err := e.claim(ctx, p, wait)
 	if err != nil || len(leases) > 0 || !wait || ctx.Err() != nil {
 		p.countClaimed(leases)
@@ -164,7 +164,7 @@ func (e *Kernel) claim(ctx context.Context, p *poller, split bool) ([]Lease, err
 		}
 		return leases, err
 	}
-	if len(p.routes) == 0 || len(e.Catalog.passable(p.routes, e.Instant())) == 0 {
+	if len(p.routes) == 0 || len(e.Catalog.passable(p.routes, e.Now())) == 0 {
 		return nil, nil
 	}
 	for n := 1; ; n++ {

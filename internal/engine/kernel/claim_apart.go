@@ -97,7 +97,7 @@ const claimWhat = "the ready step"
 // claimApart serves polls of the same routes, and returns the steps that failed. Those that failed before come first:
 // a row that was repaired must not wait for an idle queue.
 func (e *Kernel) claimApart(ctx context.Context, g []slot, out [][]Lease) ([]due.Fault, error) {
-	now, room := e.Instant(), 0
+	now, room := e.Now(), 0
 	for _, s := range g {
 		room += s.capacity - len(out[s.at])
 	}
@@ -148,7 +148,7 @@ func faultsOf(err error) ([]due.Fault, error) {
 func (e *Kernel) claimable(ctx context.Context, routes []int64, n, again int) (well, failed []readyStep, more bool,
 	err error,
 ) {
-	now := e.Instant()
+	now := e.Now()
 	routes = e.Catalog.passable(routes, now)
 	if e.Cluster != nil && len(routes) > 1 {
 		occupied, err := e.Cluster.Occupied(ctx, routes, 1)

@@ -64,7 +64,7 @@ func (c *coordinator) guard() time.Duration { return c.hold() / 10 }
 
 func (c *coordinator) noteServed() {
 	if c != nil && c.own.Native {
-		c.served.Store(int64(c.e.Instant()))
+		c.served.Store(int64(c.e.Now()))
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *coordinator) observe(ctx context.Context) error {
 }
 
 func (c *coordinator) read(ctx context.Context) (membership, error) {
-	a, err := readMembership(ctx, c.e.NoteStore, c.key, c.e.Instant())
+	a, err := readMembership(ctx, c.e.NoteStore, c.key, c.e.Now())
 	if err != nil {
 		return a, err
 	}
@@ -90,7 +90,7 @@ func (c *coordinator) read(ctx context.Context) (membership, error) {
 
 // coordinate runs rounds until nothing is left, or others must act first.
 func (c *coordinator) coordinate(ctx context.Context) error {
-	began := c.e.Instant()
+	began := c.e.Now()
 	if c.own.Native && task.Instant(c.served.Load()).Add(servesFor) < began {
 		return c.observe(ctx)
 	}
@@ -105,7 +105,7 @@ func (c *coordinator) coordinate(ctx context.Context) error {
 				return err
 			}
 		}
-		if !again || c.e.Instant().Sub(began) > c.e.Cfg.UpkeepInterval {
+		if !again || c.e.Now().Sub(began) > c.e.Cfg.UpkeepInterval {
 			return nil
 		}
 		if err := clock.Sleep(ctx, roundPause); err != nil {
@@ -118,7 +118,7 @@ func (c *coordinator) coordinate(ctx context.Context) error {
 // which an ended process may block that.
 func (c *coordinator) ensure(ctx context.Context, wait bool) error {
 	c.noteServed()
-	if c.gate.isOpen(c.e.Instant()) {
+	if c.gate.isOpen(c.e.Now()) {
 		return nil
 	}
 	if !wait { // waiting pollers are woken when it opens
@@ -131,7 +131,7 @@ func (c *coordinator) ensure(ctx context.Context, wait bool) error {
 		if err := c.roundUnlessOpen(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
-		if c.gate.isOpen(c.e.Instant()) {
+		if c.gate.isOpen(c.e.Now()) {
 			return nil
 		}
 		pause := time.NewTimer(roundPause)
@@ -171,7 +171,7 @@ func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-c.turn }()
-	if now := c.e.Instant(); c.gate.isOpen(now) || c.own.Term != 0 && now.Sub(c.begun) < roundPause/2 {
+	if now := c.e.Now(); c.gate.isOpen(now) || c.own.Term != 0 && now.Sub(c.begun) < roundPause/2 {
 		return nil
 	}
 	_, err := c.exclusiveRound(ctx)
@@ -181,7 +181,7 @@ func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
 // exclusiveRound requires turn. Its order is the agreement: check the own content, read the notes, propose a term if
 // the present one does not fit, announce, and only then enter.
 func (c *coordinator) exclusiveRound(ctx context.Context) (wants, error) {
-	now := c.e.Instant()
+	now := c.e.Now()
 	c.begun = now
 	content, reached, err := c.content(ctx)
 	if err != nil {
@@ -255,7 +255,7 @@ func (c *coordinator) announce(ctx context.Context, a membership, now task.Insta
 	}); err != nil {
 		return fmt.Errorf("say what this process hands out: %w", err)
 	}
-	if c.announced.Until > c.e.Instant() && c.announced.Term == m.Term {
+	if c.announced.Until > c.e.Now() && c.announced.Term == m.Term {
 		c.gate.extend(m.Until.Add(-c.guard())) // no process can have counted it as ended meanwhile
 	}
 	c.announced = m
@@ -347,20 +347,20 @@ func (c *coordinator) epoch() int64 {
 	if c == nil {
 		return -1
 	}
-	return c.gate.openEpoch(c.e.Instant())
+	return c.gate.openEpoch(c.e.Now())
 }
 
 func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, error)) ([][]Lease, error) {
 	if c == nil {
 		return from(fromAnywhere)
 	}
-	p, ok := c.gate.enter(c.e.Instant())
+	p, ok := c.gate.enter(c.e.Now())
 	if !ok {
 		return make([][]Lease, len(calls)), nil
 	}
 	defer p.leave()
 	out, err := from(p.at)
-	if err != nil || p.isValid(c.e.Instant()) {
+	if err != nil || p.isValid(c.e.Now()) {
 		return out, err
 	}
 	// The claim took so long that other processes may hand out the same steps.

@@ -40,7 +40,7 @@ func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (
 		g.failed(errOthersOutOfReach)
 		return "", nil
 	}
-	by := c.e.Instant()
+	by := c.e.Now()
 	if there || c.announced.Until <= by {
 		by = by.Add(-sweepAge) // others hand out the steps in their caches of submitted steps
 	}

@@ -54,7 +54,7 @@ func empty(out [][]Lease) bool {
 // claimHolds returns nil when no poller has capacity left. One token serves all holds of a round: it need only exceed
 // earlier ones of each step.
 func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease, most map[int64]int) ([][]Hold, error) {
-	now := g.e.Instant()
+	now := g.e.Now()
 	token := g.e.nextToken(now)
 	claims := make([]Claim, len(calls))
 	for i, p := range calls {
@@ -197,7 +197,7 @@ func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 
 func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
 	g.flush() // an ended lease must not be renewed
-	ctx, now := context.Background(), g.e.Instant()
+	ctx, now := context.Background(), g.e.Now()
 	until := now.Add(g.e.Cfg.Leases.Lease())
 	refs, holds = make([][]LeaseRef, len(calls)), make([][]Hold, len(calls))
 	var all []LeaseRef
@@ -285,7 +285,7 @@ func (e *Kernel) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	now, ok := e.Now(), true
 	holds, err := e.due.holds.Read(now, limit, func(limit int) (list []Hold, err error) {
 		list, ok, err = ask(ctx, e.dispatch, func(d Dispatcher) ([]Hold, error) {
-			return d.Expired(ctx, e.Instant(), limit)
+			return d.Expired(ctx, e.Now(), limit)
 		})
 		return list, err
 	})
@@ -324,7 +324,7 @@ func (e *Kernel) reapHolds(ctx context.Context, holds []Hold) error {
 
 // extendLeases renews leases that ran out while no process could receive heartbeats.
 func (g *dispatchQueue) extendLeases(ctx context.Context, holds []Hold) ([]Hold, error) {
-	now, grace := g.e.Instant(), g.e.Grace()
+	now, grace := g.e.Now(), g.e.Grace()
 	if now >= grace {
 		return holds, nil
 	}

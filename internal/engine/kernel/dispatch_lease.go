@@ -19,7 +19,7 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 			}
 		}
 	}
-	ctx, now, rows := context.Background(), g.e.Instant(), g.e.due.claims
+	ctx, now, rows := context.Background(), g.e.Now(), g.e.due.claims
 	lease := func(_ context.Context, some []readyStep) error { return g.leaseSome(some, all) }
 	well, resting := rows.Pick(now, names, n, n)
 	faults, err := g.e.claimResting(ctx, now, resting, lease)

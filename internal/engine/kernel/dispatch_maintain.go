@@ -56,7 +56,7 @@ func (g *dispatchQueue) rejoin(ctx context.Context) error {
 	case !known:
 		return g.refill(ctx)
 	}
-	if err := g.sweep(ctx, g.used.Load(), g.e.Instant()); err != nil {
+	if err := g.sweep(ctx, g.used.Load(), g.e.Now()); err != nil {
 		return err
 	}
 	g.switchOver()
@@ -97,7 +97,7 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 	}
 	for _, r := range routes {
 		mine := true // the turn to fill it
-		err := g.readySteps(ctx, r.ID, fillBatch, g.e.Instant().Add(clockSlack), func(steps []Offered) (bool, error) {
+		err := g.readySteps(ctx, r.ID, fillBatch, g.e.Now().Add(clockSlack), func(steps []Offered) (bool, error) {
 			err := d.Offer(ctx, steps)
 			if err == nil {
 				mine, err = d.Reload(ctx, fillHold) // extends the turn
@@ -132,7 +132,7 @@ func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, 
 		if err != nil || len(steps) == 0 {
 			return err
 		}
-		offers, resting, now := make([]Offered, 0, len(steps)), 0, g.e.Instant()
+		offers, resting, now := make([]Offered, 0, len(steps)), 0, g.e.Now()
 		for _, s := range steps {
 			switch {
 			case g.e.due.claims.Rests(readyStep{s.ID, route}, now):
@@ -160,7 +160,7 @@ func (e *Kernel) SweepDispatch(ctx context.Context) error {
 	if !e.dispatch.on() {
 		return nil
 	}
-	return e.dispatch.sweep(ctx, false, e.Instant().Add(-sweepAge))
+	return e.dispatch.sweep(ctx, false, e.Now().Add(-sweepAge))
 }
 
 // sweepAge is how long a step's own process may keep it in its cache of submitted steps.

@@ -45,7 +45,7 @@ func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 		if err := g.d.Offer(ctx, fresh); err != nil {
 			g.failOver(err)
 		} else {
-			g.submitted.offered(fresh, g.e.Instant())
+			g.submitted.offered(fresh, g.e.Now())
 		}
 	}
 	if len(queued) > 0 {

@@ -270,7 +270,7 @@ func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	if !g.mustPersist() {
 		return nil
 	}
-	holds := g.remembered(g.e.Instant())
+	holds := g.remembered(g.e.Now())
 	if g.e.coordinator != nil {
 		var err error
 		if holds, err = g.addLeasesOfOthers(ctx, holds); err != nil {
@@ -292,7 +292,7 @@ func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 
 // storeAll skips leases that are over. One in force that cannot be stored is an error: the store must not hand out.
 func (g *dispatchQueue) storeAll(ctx context.Context, holds []Hold) error {
-	now, rows := g.e.Instant(), g.e.due.kept
+	now, rows := g.e.Now(), g.e.due.kept
 	rows.Tidy(now)
 	fresh := slices.DeleteFunc(slices.Clone(holds), func(h Hold) bool { return rows.Rests(h.Step, now) })
 	stored := make(map[task.ID]bool, len(holds))
@@ -347,7 +347,7 @@ func (g *dispatchQueue) addLeasesOfOthers(ctx context.Context, holds []Hold) ([]
 func (g *dispatchQueue) storeHolds(ctx context.Context, holds []Hold) error {
 	ids := make([]task.ID, len(holds))
 	of := make(map[task.ID]Hold, len(holds))
-	now := g.e.Instant()
+	now := g.e.Now()
 	for i, h := range holds {
 		length := g.e.Cfg.Leases.Lease()
 		if h.StartedAt == 0 {

@@ -18,7 +18,7 @@ const (
 // Admit lets steps pass at gates that were signalled or whose time has come. It returns their number, and whether
 // there may be more. Processes may run it concurrently. A *due.Error names skipped steps.
 func (e *Kernel) Admit(ctx context.Context) (n int, more bool, err error) {
-	some, err := e.GateReads.Signalled(ctx, e.Instant())
+	some, err := e.GateReads.Signalled(ctx, e.Now())
 	if err != nil || !some {
 		return 0, false, err
 	}
@@ -78,7 +78,7 @@ func (e *Kernel) AdmitDue(ctx context.Context) error {
 	if next != 0 {
 		e.limits.paced.Store(true)
 	}
-	if next != 0 && next <= e.Instant().Add(e.Cfg.UpkeepInterval) {
+	if next != 0 && next <= e.Now().Add(e.Cfg.UpkeepInterval) {
 		e.waiters.publishDue(next)
 	}
 	return nil

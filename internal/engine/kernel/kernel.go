@@ -130,7 +130,7 @@ func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kerne
 	if err := e.keys.load(ctx, e.Store, e.NoteStore); err != nil {
 		return nil, nil, err
 	}
-	e.feed = feed.New(strconv.FormatUint(rand.Uint64(), 36), e.Instant)
+	e.feed = feed.New(strconv.FormatUint(rand.Uint64(), 36), e.Now)
 	if err := e.arrive(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +138,7 @@ func New(ctx context.Context, db Database, opts Options, list []Feature) (*Kerne
 	if err := e.declareOrdering(ctx); err != nil {
 		return nil, nil, err
 	}
-	e.Meter.clock, e.Meter.since = e.Instant, e.Instant()
+	e.Meter.clock, e.Meter.since = e.Now, e.Now()
 	e.waiters = newWaiters()
 	if e.coordinator = newCoordinator(e); e.coordinator != nil {
 		if err := e.coordinator.observe(ctx); err != nil {
@@ -197,8 +197,8 @@ func (e *Kernel) Config() settings.Config { return e.Cfg }
 // Read returns a reader of the committed state.
 func (e *Kernel) Read() Reader { return e.Store }
 
-// Instant has the resolution of the stores, microseconds since 1970.
-func (e *Kernel) Instant() task.Instant { return task.At(e.Clock()) }
+// Now returns the time of the engine's clock, in the resolution of the stores: microseconds since 1970.
+func (e *Kernel) Now() task.Instant { return task.At(e.Clock()) }
 
 // Write runs fn in one transaction on a fresh unit and, after the commit, wakes waiters. If the store repeats the
 // transaction, the pollers of the earlier run are released first. fn must change nothing outside of its unit except
@@ -267,6 +267,3 @@ func (e *Kernel) nextToken(now task.Instant) int64 {
 		}
 	}
 }
-
-// Now returns the time of the engine's clock.
-func (e *Kernel) Now() task.Instant { return e.Instant() }

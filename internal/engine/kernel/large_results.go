@@ -55,7 +55,7 @@ func (e *Kernel) SendLargeResult(ctx context.Context, ref LeaseRef, c LargeConte
 	if err := e.holds(ctx, ref); err != nil {
 		return nil, err
 	}
-	l := task.NewLargeResult(ref.Step, ref.Token, c.Bytes, c.Sum, e.Instant())
+	l := task.NewLargeResult(ref.Step, ref.Token, c.Bytes, c.Sum, e.Now())
 	err := e.Write(ctx, "send_large_result", func(u *Unit) error { return noteLarge(u, l) })
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (e *Kernel) SweepLargeResults(ctx context.Context) (n int, more bool, err e
 	if e.blobs == nil {
 		return 0, false, nil
 	}
-	unused, err := e.largeResults.FindUnusedLargeResults(ctx, e.Instant().Add(-largeGrace), sweepBatch)
+	unused, err := e.largeResults.FindUnusedLargeResults(ctx, e.Now().Add(-largeGrace), sweepBatch)
 	if err != nil || len(unused) == 0 {
 		return 0, false, err
 	}

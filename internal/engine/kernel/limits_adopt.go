@@ -14,7 +14,7 @@ const adoptedFor = clockSlack / 60
 // KeepLimits adopts leases, and deletes up to limit operators' limits that ended long ago.
 func (e *Kernel) KeepLimits(ctx context.Context, limit int) error {
 	e.limits.mu.Lock()
-	rows, old := e.limits.rows, e.Instant().Add(-pauseKept)
+	rows, old := e.limits.rows, e.Now().Add(-pauseKept)
 	e.limits.mu.Unlock()
 	if !slices.ContainsFunc(rows, func(l task.OperatorLimit) bool { return l.EndedAt != 0 && l.EndedAt < old }) {
 		return e.AdoptLeases(ctx)
@@ -34,7 +34,7 @@ func (e *Kernel) AdoptLeases(ctx context.Context) error {
 	asked := false
 	for i := range rows {
 		l := &rows[i]
-		if l.Permits == 0 || l.EndedAt != 0 || l.ChangedAt.Add(adoptedFor) < e.Instant() {
+		if l.Permits == 0 || l.EndedAt != 0 || l.ChangedAt.Add(adoptedFor) < e.Now() {
 			continue
 		}
 		routes, err := e.coveredRoutes(ctx, l.PauseTarget)

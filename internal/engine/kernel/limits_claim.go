@@ -241,7 +241,7 @@ func (c *claimLimits) committed() {
 // passesLeft returns how many steps may pass on each limited route, by a recent count; nil without limits. The
 // dispatcher is asked for that many, so that only the surplus of routes that share a limit is given back.
 func (e *Kernel) passesLeft(calls []*poller) (map[int64]int, error) {
-	k, now := e.Catalog.Limits.Load(), e.Instant()
+	k, now := e.Catalog.Limits.Load(), e.Now()
 	if k == nil {
 		return nil, nil
 	}

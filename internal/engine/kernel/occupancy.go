@@ -229,7 +229,7 @@ func (e *Kernel) bounds(w *task.Worker) bool {
 
 // occupy counts first if the worker has too few free slots, because the number may be out of date.
 func (e *Kernel) occupy(ctx context.Context, w *task.Worker, want int, block bool) int {
-	o, now := &e.occupancy, e.Instant()
+	o, now := &e.occupancy, e.Now()
 	short := countShortAlone
 	if e.Shared() {
 		short = countShort
@@ -259,9 +259,9 @@ func (e *Kernel) recount(ctx context.Context, since task.Instant) {
 		return
 	}
 	o.begin()
-	began := e.Instant()
+	began := e.Now()
 	if counts, err := e.Loads(ctx); err == nil {
-		now := e.Instant()
+		now := e.Now()
 		o.done(counts, now, now.Sub(began), e.Cfg.PollInterval)
 	}
 }

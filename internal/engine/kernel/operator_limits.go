@@ -256,7 +256,7 @@ func (e *Kernel) viewLimits(ctx context.Context, rows []task.OperatorLimit) ([]O
 	if err != nil {
 		return nil, fmt.Errorf("count permits: %w", err)
 	}
-	views, now := make([]OperatorLimitView, len(rows)), e.Instant()
+	views, now := make([]OperatorLimitView, len(rows)), e.Now()
 	for i, l := range rows {
 		views[i] = OperatorLimitView{OperatorLimit: l, Held: held[nos[i]]}
 		if l.Rate.Zero() {

@@ -11,7 +11,7 @@ import (
 // a step, and makes it the probe. A process killed in between leaves a reservation and a lease, which both expire.
 
 func (e *Kernel) noteProbes(c *closures) {
-	now, first := e.Instant(), int64(0)
+	now, first := e.Now(), int64(0)
 	for _, o := range c.outages {
 		if at := int64(o.ProbeDue(now, e.outages.rules())); first == 0 || at < first {
 			first = max(at, 1)
@@ -34,7 +34,7 @@ func (c *catalog) outageOf(route int64) *task.Outage {
 }
 
 func (e *Kernel) dueProbes() []*task.Outage {
-	now := e.Instant()
+	now := e.Now()
 	if !e.outages.isDue(now) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (e *Kernel) dueProbes() []*task.Outage {
 
 // probeFor lets a poll take a due probe. One poll at a time looks; the others continue without.
 func (e *Kernel) probeFor(ctx context.Context, p *poller) ([]Lease, error) {
-	if e.outages.due.Load() == 0 || p.idle || p.served == nil || !e.outages.isDue(e.Instant()) {
+	if e.outages.due.Load() == 0 || p.idle || p.served == nil || !e.outages.isDue(e.Now()) {
 		return nil, nil
 	}
 	if !e.outages.probing.TryLock() {

@@ -62,7 +62,7 @@ func (e *Kernel) OpenOutages() int { return len(e.Catalog.Closures.Load().outage
 
 // ProbeDue returns when the next probe of an outage is due.
 func (e *Kernel) ProbeDue(o *task.Outage) task.Instant {
-	return o.ProbeDue(e.Instant(), e.outages.rules())
+	return o.ProbeDue(e.Now(), e.outages.rules())
 }
 
 // Outages returns a page of outages within the key's reach, newest first, and whether there are more. Invalid: a
@@ -136,7 +136,7 @@ func (e *Kernel) CloseOutage(ctx context.Context, id task.ID, actor, reason stri
 // larger number. One process at a time should call it.
 func (e *Kernel) TidyOutages(ctx context.Context, limit int) (n int, err error) {
 	err = e.Transact(ctx, func(ctx context.Context, tx Tx) error {
-		now := e.Instant()
+		now := e.Now()
 		bursts, err := e.burstStore.DropBursts(ctx, tx, now.Add(-e.Cfg.OutageBreaker.Within), limit)
 		if err != nil {
 			return err

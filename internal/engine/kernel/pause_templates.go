@@ -108,7 +108,7 @@ func (e *Kernel) ReleasePaused(ctx context.Context, limit int) (total int, stepp
 			return total, stepped
 		}
 		// A process that has not learned of the end may still park steps.
-		if n == 0 && e.due.parked.Resting() == 0 && e.Instant() > ended.Add(releaseAfter) {
+		if n == 0 && e.due.parked.Resting() == 0 && e.Now() > ended.Add(releaseAfter) {
 			if e.pauses.released == nil {
 				e.pauses.released = released{}
 			}

@@ -68,7 +68,7 @@ type actTarget struct {
 //
 // Invalid: every problem with its field. Exhausted: there are maxPauses already, or maxPausesOf in the namespace.
 func (e *Kernel) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, created bool, err error) {
-	now := e.Instant()
+	now := e.Now()
 	problems := append(r.Target.Faults(), check.Renamed(CheckActor(r.Actor, r.Reason), "/actor", "/paused_by")...)
 	if fault := task.InstantFault(r.Until); fault != "" {
 		problems = append(problems, task.Problem{Location: "/until", Message: fault})
@@ -196,7 +196,7 @@ func (e *Kernel) RefreshPauses(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for pauses: %w", err)
 	}
-	now, known := e.Instant(), e.Catalog.Closures.Load()
+	now, known := e.Now(), e.Catalog.Closures.Load()
 	if p.read && p.version == version && (known.next == 0 || known.next > now) {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (p *pauses) forget() {
 // EndPauses stores the end of up to limit pauses, with an act of the system, deletes up to limit old ones, and
 // returns their number. The ends take effect without it. A *due.Error lists skipped pauses.
 func (e *Kernel) EndPauses(ctx context.Context, limit int) (int, error) {
-	now := e.Instant()
+	now := e.Now()
 	e.pauses.mu.Lock()
 	rows := e.pauses.rows
 	e.pauses.mu.Unlock()
@@ -291,7 +291,7 @@ func (e *Kernel) Pauses(ctx context.Context, f PauseFilter) ([]task.Pause, bool,
 	if err != nil {
 		return nil, false, fmt.Errorf("read pauses: %w", err)
 	}
-	now, key, pass := e.Instant(), access.From(ctx), Passing(f.Namespaces)
+	now, key, pass := e.Now(), access.From(ctx), Passing(f.Namespaces)
 	rows = slices.DeleteFunc(rows, func(p task.Pause) bool {
 		return p.End(now) != 0 || !pass(p.Namespace) || !key.Reaches(p.Namespace) || f.Kind != "" && p.Kind != f.Kind ||
 			p.Compare(f.After) <= 0

@@ -91,7 +91,7 @@ func (e *Kernel) followPeerFeeds(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	e.peerFeed.Wanted(e.Instant().Add(subscriptionTime))
+	e.peerFeed.Wanted(e.Now().Add(subscriptionTime))
 	return nil
 }
 

@@ -61,7 +61,7 @@ func (e *Kernel) ShareMeasurements(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what others measured: %w", err)
 	}
-	now, own := e.Instant(), reportPrefix+e.feed.Run()
+	now, own := e.Now(), reportPrefix+e.feed.Run()
 	gone := e.PeerReports.update(notes, own, now)
 	mine := e.Meter.report(now)
 	_, noted := notes[own]

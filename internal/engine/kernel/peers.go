@@ -31,7 +31,7 @@ func (e *Kernel) Turn(ctx context.Context, loop string, hold time.Duration) (boo
 // Resume must be called after an outage of the store that lost heartbeats: no lease expires for the length of a
 // lease. Processes that open within that time read this from the store.
 func (e *Kernel) Resume(ctx context.Context) error {
-	until := e.Instant().Add(e.Cfg.Leases.Lease())
+	until := e.Now().Add(e.Cfg.Leases.Lease())
 	e.graceUntil.Store(int64(until))
 	if e.Cluster == nil {
 		return nil
@@ -51,7 +51,7 @@ func (e *Kernel) learnGrace(ctx context.Context) error {
 		return fmt.Errorf("look for the end of an outage: %w", err)
 	}
 	until, _ := strconv.ParseInt(text, 10, 64)
-	e.graceUntil.Store(min(until, int64(e.Instant().Add(e.Cfg.Leases.Lease()))))
+	e.graceUntil.Store(min(until, int64(e.Now().Add(e.Cfg.Leases.Lease()))))
 	return nil
 }
 
@@ -59,7 +59,7 @@ func (e *Kernel) learnGrace(ctx context.Context) error {
 func (e *Kernel) Grace() task.Instant { return task.Instant(e.graceUntil.Load()) }
 
 // Arriving reports whether this engine or its store was recently absent, without consequences for tasks and workers.
-func (e *Kernel) Arriving() bool { return e.Instant() < e.Grace() }
+func (e *Kernel) Arriving() bool { return e.Now() < e.Grace() }
 
 // absence is the time without a turn of any process after which nobody received heartbeats.
 func (e *Kernel) absence() time.Duration { return max(10*time.Second, 3*e.Cfg.UpkeepInterval) }
@@ -71,7 +71,7 @@ func (e *Kernel) arrive(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look for other processes: %w", err)
 		}
-		if last != 0 && e.Instant().Sub(last) < e.absence() {
+		if last != 0 && e.Now().Sub(last) < e.absence() {
 			return e.learnGrace(ctx)
 		}
 	}

@@ -34,7 +34,7 @@ const maxPooled = 500
 
 // Pool holds mu during the read, so that concurrent submissions share it.
 func (e *Kernel) Pool(ctx context.Context, route int64) (*Pool, error) {
-	p, now := &e.pools, e.Instant()
+	p, now := &e.pools, e.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if fresh := p.of != nil && now >= p.since && now < p.until; p.stale.Swap(false) || !fresh {
@@ -92,7 +92,7 @@ func (e *Kernel) AheadOf(ctx context.Context, p *Pool, s *task.Step) (n int, lea
 }
 
 func (e *Kernel) Rate(p *Pool) float64 {
-	now, total := e.Instant(), 0.0
+	now, total := e.Now(), 0.0
 	for _, k := range p.kinds {
 		total += e.Meter.rateOf(k.name, now) + e.PeerReports.rateOf(k.name, now)
 	}

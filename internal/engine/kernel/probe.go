@@ -13,7 +13,7 @@ func (e *Kernel) ToProbe(ctx context.Context) ([]*task.Worker, error) {
 	if !e.Cfg.WorkerProbes.Enabled {
 		return nil, nil
 	}
-	now := e.Instant()
+	now := e.Now()
 	workers, err := e.Store.Workers(ctx, now)
 	if err != nil {
 		return nil, err

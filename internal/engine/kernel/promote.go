@@ -24,7 +24,7 @@ func (e *Kernel) Overdue(ctx context.Context) ([]PromotionRange, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, now := e.Order(), e.Instant()
+	order, now := e.Order(), e.Now()
 	var found []PromotionRange
 	for _, r := range routes {
 		list, err := e.overdueOn(ctx, r, order, now)

@@ -123,7 +123,7 @@ func (q storeQueue) handsOut() (permit, bool) {
 	if q.e.coordinator == nil {
 		return permit{}, true
 	}
-	out, ok := q.e.coordinator.gate.enter(q.e.Instant())
+	out, ok := q.e.coordinator.gate.enter(q.e.Now())
 	return out, ok && out.at == fromStore
 }
 

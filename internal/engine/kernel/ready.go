@@ -56,7 +56,7 @@ func (e *Kernel) Ready(ctx context.Context) error {
 	if err := e.Store.Ping(ctx); err != nil {
 		return err
 	}
-	now := e.Instant()
+	now := e.Now()
 	refusal, counts := e.readiness.word(now)
 	if counts {
 		return refusal
@@ -82,7 +82,7 @@ func (e *Kernel) Transact(ctx context.Context, fn func(context.Context, Tx) erro
 	err := e.Store.Write(ctx, fn)
 	switch {
 	case errors.Is(err, ErrFull):
-		e.readiness.tell(e.Instant(), err)
+		e.readiness.tell(e.Now(), err)
 	case task.CodeOf(err) == task.Unavailable:
 		e.readiness.doubt()
 	}

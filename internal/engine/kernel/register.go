@@ -64,7 +64,7 @@ func (e *Kernel) registration(ctx context.Context, t *task.Template, by Registra
 	if err != nil {
 		return task.Act{}, fmt.Errorf("encode act: %w", err)
 	}
-	act := task.Act{At: e.Instant(), Namespace: t.Namespace, Template: t.Name, Kind: task.ActRegisterTemplate,
+	act := task.Act{At: e.Now(), Namespace: t.Namespace, Template: t.Name, Kind: task.ActRegisterTemplate,
 		To:    t.Version,
 		Actor: ActorOf(ctx, by.Actor), Reason: cmp.Or(by.Reason, NoReason), Data: data}
 	SignAct(&act, KeyOf(ctx))

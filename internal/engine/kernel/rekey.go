@@ -86,7 +86,7 @@ func (e *Kernel) Rekey(ctx context.Context, limit int) (n int, more bool, err er
 		at = rekeyPlace{Of: force.id()}
 	}
 	heard := force.since.Add(e.propagationDelay())
-	if at.Again && at.Route == 0 && e.Instant() < heard {
+	if at.Again && at.Route == 0 && e.Now() < heard {
 		return 0, false, nil
 	}
 	route, err := e.routeFrom(ctx, at.Route)

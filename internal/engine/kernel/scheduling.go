@@ -72,7 +72,7 @@ func (e *Kernel) Order() task.Scheduling { return e.ordering.Load().order }
 func (e *Kernel) OwnOrder() bool { return e.follows || e.Order().Equal(e.Cfg.Order()) }
 
 // EffectivePriority is the level at which a waiting step is handed out; for other steps, their own level.
-func (e *Kernel) EffectivePriority(s *task.Step) int { return e.Order().Effective(s, e.Instant()) }
+func (e *Kernel) EffectivePriority(s *task.Step) int { return e.Order().Effective(s, e.Now()) }
 
 // EffectivePriorityOf is the highest effective level of a task's waiting steps, or its own level. It reads the steps.
 func (e *Kernel) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, error) {
@@ -129,7 +129,7 @@ func (e *Kernel) declareOrdering(ctx context.Context) error {
 		return err
 	}
 	e.rekeying.Store(true) // until all steps are known to be rekeyed
-	now := &ordering{order: e.Cfg.Order(), version: 1, since: e.Instant()}
+	now := &ordering{order: e.Cfg.Order(), version: 1, since: e.Now()}
 	if was != nil {
 		if e.follows || was.order.Equal(now.order) {
 			e.ordering.Store(was)

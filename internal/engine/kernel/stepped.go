@@ -32,7 +32,7 @@ type steppedTold struct {
 
 // StepOver stores skipped rows for tasker doctor.
 func (e *Kernel) StepOver(ctx context.Context, loop string, rows *due.Error) error {
-	now := e.Instant()
+	now := e.Now()
 	e.steppedOver.mu.Lock()
 	if last := e.steppedOver.at[loop]; last != 0 && now < last.Add(steppedEvery) {
 		e.steppedOver.mu.Unlock()

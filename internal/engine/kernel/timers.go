@@ -28,7 +28,7 @@ func (e *Kernel) FireTimers(ctx context.Context, limit int) (int, error) {
 	if n == limit || err != nil && !due.OnlyRows(err) {
 		return n, err
 	}
-	now := e.Instant()
+	now := e.Now()
 	next, failed := e.Places.First(ctx, task.Timers, int64(now)+1) // it need not wait for the tick
 	if failed != nil {
 		return n, failed
@@ -60,7 +60,7 @@ func (e *Kernel) ReapLeases(ctx context.Context, limit int) (int, error) {
 // them. Leases expire as usual, but steps in a dead worker's queue, with long leases, return immediately. The
 // transaction checks each worker again: a heartbeat may arrive.
 func (e *Kernel) MarkDeadWorkers(ctx context.Context) (int, error) {
-	now := e.Instant()
+	now := e.Now()
 	if now < e.Grace() {
 		return 0, nil
 	}

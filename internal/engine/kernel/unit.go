@@ -59,7 +59,7 @@ func NewUnit(ctx context.Context, e *Kernel, tx Tx) *Unit {
 	if e.seals != nil && tx != nil {
 		tx = e.seals.Tx(tx)
 	}
-	u := &Unit{E: e, Ctx: ctx, Tx: tx, Now: e.Instant(), Order: e.Order()}
+	u := &Unit{E: e, Ctx: ctx, Tx: tx, Now: e.Now(), Order: e.Order()}
 	u.Rows = newLoadedRows(u)
 	u.Records.u, u.Ready.u, u.leases.u = u, u, u
 	u.Wake.queued, u.Wake.count = map[int64]int{}, e.occupancy.counts.Load()

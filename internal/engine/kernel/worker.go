@@ -59,7 +59,7 @@ func (e *Kernel) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	var stored *task.Worker
 	err := e.Transact(ctx, func(ctx context.Context, tx Tx) error {
 		fresh := w
-		now := e.Instant()
+		now := e.Now()
 		fresh.No, fresh.ID = 0, e.Store.IDs().Take(now.Time(), 1)
 		fresh.StartedAt, fresh.LastHeartbeat = now, now
 		fresh.ProbeFailures, fresh.ProbeError, fresh.BrokenAt = 0, "", 0
@@ -103,10 +103,10 @@ func (e *Kernel) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	if e.Cluster == nil {
 		trust = forEver // no other process changes it
 	}
-	if w := e.workers.get(id, e.Instant(), trust); w != nil {
+	if w := e.workers.get(id, e.Now(), trust); w != nil {
 		return w, nil
 	}
-	now, before := e.Instant(), e.workers.version(id)
+	now, before := e.Now(), e.workers.version(id)
 	w, err := e.Store.FindWorker(ctx, id)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func noWorker(id task.ID) error {
 
 // noteSeen records a poll as a sign of life if the last one is old.
 func (e *Kernel) noteSeen(ctx context.Context, w *task.Worker) (*task.Worker, error) {
-	if w.State != task.WorkerDead && e.Instant().Sub(w.LastHeartbeat) < e.Cfg.Leases.HeartbeatInterval {
+	if w.State != task.WorkerDead && e.Now().Sub(w.LastHeartbeat) < e.Cfg.Leases.HeartbeatInterval {
 		return w, nil
 	}
 	return e.change(ctx, w, func(w *task.Worker, now task.Instant) error {
@@ -139,7 +139,7 @@ func (e *Kernel) noteSeen(ctx context.Context, w *task.Worker) (*task.Worker, er
 
 // Workers returns those that are not dead, and the dead ones seen within a time.
 func (e *Kernel) Workers(ctx context.Context, within time.Duration) ([]*task.Worker, error) {
-	return e.Store.Workers(ctx, e.Instant().Add(-within))
+	return e.Store.Workers(ctx, e.Now().Add(-within))
 }
 
 // Beat is a worker's heartbeat.

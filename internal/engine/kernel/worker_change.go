@@ -38,7 +38,7 @@ func (e *Kernel) changeRow(ctx context.Context, c workerChange) (*task.Worker, e
 
 // runChanges has no caller's context, because it serves several.
 func (e *Kernel) runChanges(calls []workerChange) ([]changedWorker, error) {
-	now := e.Instant()
+	now := e.Now()
 	out := make([]changedWorker, len(calls))
 	nos := make([]int64, len(calls))
 	for i, c := range calls {

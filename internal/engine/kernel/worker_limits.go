@@ -38,7 +38,7 @@ func (e *Kernel) admitWorker(ctx context.Context, w *task.Worker) error {
 	forgotten := 0
 	err = e.Transact(ctx, func(ctx context.Context, tx Tx) error {
 		var err error
-		forgotten, err = tx.ForgetWorkers(ctx, e.Instant(), forgottenAtOnce)
+		forgotten, err = tx.ForgetWorkers(ctx, e.Now(), forgottenAtOnce)
 		return err
 	})
 	if err != nil || forgotten > 0 {
@@ -65,7 +65,7 @@ func (e *Kernel) ListWorkers(ctx context.Context, within time.Duration, behind i
 		return nil, 0, err
 	}
 	var page []*task.Worker
-	size, since := 0, e.Instant().Add(-within)
+	size, since := 0, e.Now().Add(-within)
 	for len(page) < limit {
 		asked := min(limit-len(page), workersAtOnce)
 		part, err := e.Store.ListWorkers(ctx, since, behind, asked)

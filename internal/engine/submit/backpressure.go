@@ -174,7 +174,7 @@ const exactDepth = 100_000
 
 func (b *Backpressure) count(ctx context.Context) error {
 	limit := max(b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly, exactDepth) + 1
-	began := b.e.Instant()
+	began := b.e.Now()
 	counts, err := b.e.Queue.ReadyCounts(ctx, limit)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (b *Backpressure) count(ctx context.Context) error {
 	defer b.mu.Unlock()
 	b.at = began // later changes may not be in it
 	b.depth, b.held, b.capped, b.counted = total, held, total >= limit, true
-	b.cost = min(b.e.Instant().Sub(began), longestCount)
+	b.cost = min(b.e.Now().Sub(began), longestCount)
 	return nil
 }
 
@@ -226,7 +226,7 @@ type Pressure struct {
 
 // Pressure reads nothing from the store.
 func (e *Room) Pressure() Pressure {
-	b, now := e.Backpressure, e.Instant()
+	b, now := e.Backpressure, e.Now()
 	p := Pressure{Scope: b.cfg.Scope, Active: int(b.active.Load()), NormalLoad: b.normalLoad(now),
 		Refused: map[kernel.Refusal]int64{}}
 	p.Overloaded = p.NormalLoad > 0 && p.Active >= 2*p.NormalLoad

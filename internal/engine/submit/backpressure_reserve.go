@@ -34,7 +34,7 @@ type group struct {
 // A submission with a known idempotency key or a guarded unique key creates no task: it is accepted and does not
 // count.
 func (b *Backpressure) reserve(ctx context.Context, drafts []*Draft, each bool) (*reservation, error) {
-	t := &reservation{b: b, at: b.e.Instant(), refused: map[*Draft]error{}, counted: map[*Draft]bool{}}
+	t := &reservation{b: b, at: b.e.Now(), refused: map[*Draft]error{}, counted: map[*Draft]bool{}}
 	groups, err := b.decideAll(ctx, t, b.groups(drafts, each))
 	if err != nil {
 		return nil, err

@@ -168,7 +168,7 @@ func (e *Room) knownKeys(ctx context.Context, drafts []*Draft) (map[*Draft]bool,
 	if len(names) == 0 {
 		return nil, nil
 	}
-	bound, err := e.KeyStore.BoundTasks(ctx, names, e.Instant())
+	bound, err := e.KeyStore.BoundTasks(ctx, names, e.Now())
 	if err != nil || len(bound) == 0 {
 		return nil, err
 	}

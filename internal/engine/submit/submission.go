@@ -284,7 +284,7 @@ func (e *Room) checkFields(in *Submission, at string) []task.Problem {
 	if fault := task.InstantFault(in.RunAt); fault != "" {
 		bad("run_at", "%s", fault)
 	}
-	if fault := deadlineFault(in, e.Instant()); fault != "" {
+	if fault := deadlineFault(in, e.Now()); fault != "" {
 		bad("deadline_at", "%s", fault)
 	}
 	if fault := check.Payload(in.Context, e.Cfg.Limits.PayloadBytes); fault != "" {

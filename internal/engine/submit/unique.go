@@ -71,7 +71,7 @@ func (e *Room) knownDrafts(ctx context.Context, drafts []*Draft) (map[*Draft]boo
 	}
 	for _, d := range drafts {
 		if d.unique != nil && d.unique.OnConflict != task.ReplaceExisting {
-			if g, bound := guardians[d.uniqueName()]; bound && g.Guards(e.Instant()) {
+			if g, bound := guardians[d.uniqueName()]; bound && g.Guards(e.Now()) {
 				known[d] = true
 			}
 		}
@@ -407,7 +407,7 @@ func (b *Builder) completeReceipts(drafts []*Draft, receipts []Receipt) {
 // GuardsUnique reports whether a task guards its unique key now.
 func (e *Room) GuardsUnique(ctx context.Context, t *task.Task) (bool, error) {
 	m := t.Meta.Unique
-	if m == nil || !m.Guards(t.State, e.Instant()) {
+	if m == nil || !m.Guards(t.State, e.Now()) {
 		return false, nil
 	}
 	def, err := e.TemplateOf(ctx, t.DefID)
